@@ -30,24 +30,6 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A call that others run, and this side takes part in.
-package protocol JoinedCall: AnyObject, Sendable {
-    /// Leaves it.
-    func close()
-
-    /// The machine's addresses or routes have changed: what did not work may work now.
-    func networkChanged()
-
-    /// The machine was suspended, and the clock stood still meanwhile: what has become of the call is asked at once.
-    func slept(for time: Duration)
-}
-
-extension JoinedCall {
-    package func networkChanged() {}
-    /// Where the end of its connection tells a call enough (`WebClient.cutConnections`).
-    package func slept(for time: Duration) {}
-}
-
 extension String {
     /// What a server says, for a sentence: its first line, 200 bytes at the most, without what a terminal would obey.
     init(quoting words: String) {

@@ -56,7 +56,7 @@ struct Receiver: ~Copyable {
     private let target = TargetBitrate(2_500_000)
 
     func call(_ host: String, _ port: UInt16) throws -> PlainRTPCall {
-        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)"), rendition(), target: target)
+        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)").resolve(), rendition(), target: target)
     }
 
     func rendition(_ codec: VideoCodec = .vp8) -> Rendition {
@@ -164,7 +164,7 @@ struct Receiver: ~Copyable {
     /// Nothing can be decoded before the next keyframe then, and that is dropped too while there is no room.
     @Test func whatComesWhileTooMuchWaitsIsDropped() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)
-        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)")
+        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)").resolve()
         let call = try PlainRTPCall(to: destination, rendition(), target: TargetBitrate(30_000))
         defer { call.close() }
         // Takes half a minute to send.
@@ -180,7 +180,7 @@ struct Receiver: ~Copyable {
         let receiver = try Receiver.anywhere(family: AF_INET)
         let horizon = Horizon()
         let call = try PlainRTPCall(
-            to: RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)"),
+            to: RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)").resolve(),
             rendition(),
             target: TargetBitrate(200_000),
             horizon: { horizon.instant.withLock { $0 } }
@@ -233,7 +233,7 @@ struct Receiver: ~Copyable {
         let unresolved = #expect(throws: CallEnd.self) { try call("name.invalid", 5004) }
         #expect(unresolved?.kind == .unavailable && unresolved?.reason == .failed)
         let taken = try Receiver.anywhere(family: AF_INET)
-        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:5004")
+        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:5004").resolve()
         let error = #expect(throws: CallEnd.self) {
             try PlainRTPCall(to: destination, rendition(), target: target, localPort: taken.port)
         }
@@ -248,7 +248,7 @@ struct Receiver: ~Copyable {
     @Test func usesTheLocalPortItIsGiven() throws {
         let port = try Receiver.anywhere(family: AF_INET).port
         let call = try PlainRTPCall(
-            to: RTPDestination(parsing: "rtp://127.0.0.1:5004"),
+            to: RTPDestination(parsing: "rtp://127.0.0.1:5004").resolve(),
             rendition(.vp9),
             target: target,
             localPort: port

@@ -44,7 +44,7 @@ import Time
         hasSound: Bool = true,
         horizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws -> PlainRTPCall {
-        let destination = try RTPDestination(parsing: "rtp://\(host):\(port)")
+        let destination = try RTPDestination(parsing: "rtp://\(host):\(port)").resolve()
         return try PlainRTPCall(
             to: destination,
             Self.rendition,

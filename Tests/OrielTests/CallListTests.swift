@@ -6,14 +6,14 @@ import Time
 @testable import oriel
 
 @Suite struct CallListTests {
-    private let call = try! CallAddress(parsing: "room+http://h:1/tea")
+    private let call = try! CallPlan(parsing: "room+http://h:1/tea")
     private let failure = CallEnd(.unavailable, "it is gone")
 
-    private func call(_ number: Int) throws -> CallAddress { try CallAddress(parsing: "rtp://h:\(5000 + 2 * number)") }
+    private func call(_ number: Int) throws -> CallPlan { try CallPlan(parsing: "rtp://h:\(5000 + 2 * number)") }
 
     private func at(_ second: Int) -> Instant { .seconds(Double(second)) }
 
-    private func mayNotBegin(_ call: CallAddress, in list: CallList) -> Bool {
+    private func mayNotBegin(_ call: CallPlan, in list: CallList) -> Bool {
         var list = list
         return (try? list.begin(call, at: at(1000))) == nil
     }
@@ -73,7 +73,7 @@ import Time
         var random = SplitMix(seed: 29)
         for _ in 0..<200 {
             var list = CallList()
-            var (running, over): ([Int: CallAddress], Set<Int>) = ([:], [])
+            var (running, over): ([Int: CallPlan], Set<Int>) = ([:], [])
             for second in 0..<120 {
                 let call = try call(Int.random(in: 0..<40, using: &random))
                 switch Int.random(in: 0..<4, using: &random) {

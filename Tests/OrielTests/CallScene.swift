@@ -1,5 +1,4 @@
 import Access
-import Calls
 import HTTP
 import ICE
 import Media
@@ -7,16 +6,27 @@ import Posix
 import Sender
 import WebRTC
 
+@testable import Calls
 @testable import oriel
 
 /// The calls of a sender without a broadcast. Close them.
 struct CallScene {
     let sinks = Sinks(target: TargetBitrate(2_500_000)) { _ in }
     let network: CallNetwork
+    let access: AccessControl
+    let events: EventLog
+    let kinds: CallKinds
+    let echoes = EchoCall.All()
     let calls: SenderCalls
 
-    /// - Parameter suspends: makes what tells when the machine was suspended.
-    init(suspends: @escaping @Sendable () -> sending SuspendWatch? = { nil }) throws {
+    /// - Parameters:
+    ///   - suspends: makes what tells when the machine was suspended.
+    ///   - path: of a file with the events.
+    init(
+        suspends: @escaping @Sendable () -> sending SuspendWatch? = { nil },
+        access: AccessControl = AccessControl(),
+        events path: String? = nil
+    ) throws {
         let rendition = Rendition(
             id: Rendition.ID(0),
             codec: .vp8,
@@ -26,31 +36,23 @@ struct CallScene {
             bitrate: sinks.target.bitsPerSecond
         )
         let ice = ICEServers(ICEAgent.Configuration(addresses: ["127.0.0.1"]))
-        var configuration = CallNetwork.Configuration(ice, renditions: [rendition], target: sinks.target)
-        configuration.suspends = suspends
-        network = CallNetwork(configuration) { [sinks] in
+        let media = SentMedia(codecs: [[.vp8]], renditions: [rendition], target: sinks.target) { [sinks] in
             sinks.add($0)
-        } report: { _ in
+        } removeSink: { [sinks] in
+            sinks.remove($0)
         }
-        let stream = PlainRTPStream(
-            rendition: rendition,
-            target: sinks.target,
-            keyframeInterval: nil,
-            horizon: { nil },
-            soundHorizon: { nil },
-            hasSound: { false }
-        )
-        let events = try EventLog(path: nil)
-        calls = SenderCalls(
-            network,
-            codecs: [[.vp8]],
-            introduction: ("", ""),
-            access: AccessControl(),
-            stream,
-            events,
-            sinks: sinks
-        )
+        var configuration = CallNetwork.Configuration(ice, media)
+        configuration.suspends = suspends
+        network = CallNetwork(configuration) { _ in }
+        (self.access, events) = (access, try EventLog(path: path))
+        kinds = CallKinds(CallKinds.own.all + [.echo(echoes)])
+        calls = SenderCalls(network, kinds, access: access, events, sinks: sinks)
     }
 
-    var commands: SenderCommands { SenderCommands(calls, web: nil, access: AccessControl()) }
+    func close() {
+        calls.close()
+        events.close()
+    }
+
+    var commands: SenderCommands { SenderCommands(calls, access: access) }
 }

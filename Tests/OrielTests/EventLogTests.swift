@@ -50,9 +50,9 @@ import WebRTC
 
     /// Each event of each kind of call, by what programs find in its line.
     @Test func eachEventIsALine() throws {
-        let room = try CallAddress(parsing: "room+https://h.example/tea")
-        let whip = try CallAddress(parsing: "whip+https://h.example/whip")
-        let plain = try CallAddress(parsing: "rtp://192.0.2.1:5004")
+        let room = try CallPlan(parsing: "room+https://h.example/tea")
+        let whip = try CallPlan(parsing: "whip+https://h.example/whip")
+        let plain = try CallPlan(parsing: "rtp://192.0.2.1:5004")
         let knock = Knock(
             number: 7,
             name: "Ann\u{1B}",

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Calls
 import Glibc
 import ICE
 import Posix

@@ -39,13 +39,10 @@ import WebRTC
     func withoutViewersNobodyIsKicked(id: ParticipantID) throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        try scene.calls.add(CallAddress(parsing: "rtp://h:5004"))
+        try scene.calls.begin("echo:tea")
         #expect(try refusal(scene.commands, .kick(viewer: id)) == "no viewer \(id) looks in")
-        let web = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) { _ in
-        }
-        let commands = SenderCommands(scene.calls, web: web, access: AccessControl())
-        guard case .refused(let reason) = commands.reply(to: .kick(viewer: id)) else { throw Unexpected() }
-        #expect(reason == "no viewer \(id) looks in")
+        _ = try scene.network.peers()
+        #expect(try refusal(scene.commands, .kick(viewer: id)) == "no viewer \(id) looks in")
     }
 
     @Test func whoCannotSpeakIsNotLet() throws {
@@ -61,7 +58,7 @@ import WebRTC
         } problem: { _ in
         }
         defer { talk.close() }
-        let commands = SenderCommands(scene.calls, web: nil, access: AccessControl(), talk: talk)
+        let commands = SenderCommands(scene.calls, access: AccessControl(), talk: talk)
         #expect(try refusal(commands, .talk(viewer: 3, isOn: true)) == "no viewer 3 looks in")
     }
 
@@ -75,7 +72,7 @@ import WebRTC
         settings.guests = zip(keys, ["Ann", "Bob", "Ann"]).map { Guest(key: $0, name: $1) }
         let (access, open) = (AccessControl(settings), AccessControl())
         func forget(_ name: String?, at access: AccessControl) throws -> String? {
-            let commands = SenderCommands(scene.calls, web: nil, access: access)
+            let commands = SenderCommands(scene.calls, access: access)
             guard case .done(let visitor) = commands.reply(to: .forget(name: name)) else { throw Unexpected() }
             return visitor?.name
         }
@@ -92,9 +89,9 @@ import WebRTC
         let scene = try CallScene()
         defer { scene.calls.close() }
         #expect(try refusal(scene.commands, .leave(call: name)).hasSuffix(": it has none"))
-        for call in ["rtp://h:5004", "web"] { try scene.calls.add(CallAddress(parsing: call)) }
+        for call in ["echo:tea", "echo:milk"] { try scene.calls.begin(call) }
         let reason = try refusal(scene.commands, .leave(call: name))
-        #expect(reason.hasSuffix(": it has rtp://h:5004, web") && !reason.contains("s3cr3t"), "\(reason)")
+        #expect(reason.hasSuffix(": it has echo:tea, echo:milk") && !reason.contains("s3cr3t"), "\(reason)")
     }
 
     private func refusal(_ commands: SenderCommands, _ request: SenderRequest) throws -> String {
@@ -103,7 +100,10 @@ import WebRTC
     }
 
     private func add(_ name: String, token: String? = nil, port: UInt16? = nil) -> SenderRequest {
-        .add(call: SenderRequest.Addition(name: name, whipToken: token, localPort: port))
+        var addition = SenderRequest.Addition(name: name)
+        addition.settings["whipToken"] = token.map { .text($0) }
+        addition.settings["localPort"] = port.map { .number($0) }
+        return .add(call: addition)
     }
 
     @Test(arguments: [
@@ -156,17 +156,17 @@ import WebRTC
         try wait(until: "all have begun") { statuses().allSatisfy { $0.state != .joining } }
         #expect(statuses().map(\.name) == Array(calls.prefix(32)))
         #expect(statuses().allSatisfy { $0.sdp?.hasPrefix("v=0") ?? false })
-        #expect(scene.calls.plain.count == 32)
+        #expect(scene.calls.sent.count == 32)
 
         guard case .done = commands.reply(to: .leave(call: calls[3])) else { throw Unexpected() }
         #expect(try refusal(commands, .leave(call: calls[3])).contains("no call of this sender"))
-        #expect(statuses().first { $0.name == calls[3] }?.state == .ended && scene.calls.plain.count == 31)
+        #expect(statuses().first { $0.name == calls[3] }?.state == .ended && scene.calls.sent.count == 31)
         guard case .done = commands.reply(to: add(calls[99])) else { throw Unexpected() }
         #expect(!scene.calls.areOver)
         for call in scene.calls.names {
             guard case .done = commands.reply(to: .leave(call: call)) else { throw Unexpected() }
         }
-        #expect(scene.calls.areOver && scene.calls.failure == nil && scene.calls.plain.isEmpty)
+        #expect(scene.calls.areOver && scene.calls.failure == nil && scene.calls.sent.isEmpty)
         #expect(!scene.sinks.demand(for: Rendition.ID(0), at: MonotonicClock.now()).isWanted)
         #expect(statuses().count == 8 && statuses().allSatisfy { $0.state == .ended && $0.exitCode == 0 })
     }
@@ -178,17 +178,18 @@ import WebRTC
         _ = scene.commands.reply(to: .setBitrate(bitrateBps: 700_000))
         let receiver = try UDPSocket(family: AF_INET)
         _ = scene.commands.reply(to: add("rtp://127.0.0.1:\(try receiver.localAddress().port)"))
-        try wait(until: "it stands") { scene.calls.plain.count == 1 }
+        try wait(until: "it stands") { scene.calls.sent.count == 1 }
         let demand = scene.sinks.demand(for: Rendition.ID(0), at: MonotonicClock.now())
         #expect(demand.isWanted && demand.limit == nil && scene.sinks.target.bitsPerSecond == 700_000)
-        #expect(scene.calls.plain.map { $0.sessionDescription().contains("\r\nb=AS:700\r\n") } == [true])
+        let descriptions = scene.calls.statuses(at: MonotonicClock.now()).compactMap(\.sdp)
+        #expect(descriptions.map { $0.contains("\r\nb=AS:700\r\n") } == [true])
         withExtendedLifetime(receiver) {}
     }
 
     @Test func aCallThatDoesNotComeAboutTellsWhy() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        try scene.calls.add(CallAddress(parsing: "rtp://h:5004"))
+        try scene.calls.begin("echo:tea")
         // The first joined call is what the peers begin with.
         #expect(scene.calls.peers == nil)
         let socket = try UDPSocket(family: AF_INET)
@@ -208,7 +209,7 @@ import WebRTC
             #expect(status()?.exitCode == code && status()?.reason?.contains(words) ?? false)
         }
         withExtendedLifetime(socket) {}
-        #expect(scene.calls.peers != nil && !scene.calls.areOver && scene.calls.names == ["rtp://h:5004"])
+        #expect(scene.calls.peers != nil && !scene.calls.areOver && scene.calls.names == ["echo:tea"])
     }
 
     @Test func whyTheLatestSessionsEndedIsRemembered() throws {

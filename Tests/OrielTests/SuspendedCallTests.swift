@@ -48,7 +48,7 @@ import Time
         let sleep = try MachineSleep()
         let scene = try CallScene(suspends: sleep.watch)
         defer { scene.calls.close() }
-        try scene.calls.join(CallAddress(parsing: "room+http://127.0.0.1:\(rooms.port)/tea"), CallSecrets())
+        try scene.calls.begin("room+http://127.0.0.1:\(rooms.port)/tea")
         func state() -> String { scene.calls.statuses(at: MonotonicClock.now()).map(\.state.rawValue).joined() }
         try wait(until: "it stands") { state() == "standing" && rooms.comings == 1 }
         // Somebody has set the clock, and the machine slept for a moment.

@@ -35,7 +35,12 @@ import Time
         let requests: [SenderRequest] = [
             .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000), .accept(knock: 1),
             .reject(knock: 2), .leave(call: "web"), .talk(viewer: 7, isOn: true),
-            .add(call: SenderRequest.Addition(name: "whip+http://h/\u{1F}\"", whipToken: "t", localPort: 65_535)),
+            .add(
+                call: SenderRequest.Addition(
+                    name: "whip+http://h/\u{1F}\"",
+                    settings: ["whipToken": .text("t"), "localPort": .number(65_535), "janusPin": .text("0123")]
+                )
+            ),
         ]
         let answers = try requests.map { try ask($0) }
         #expect(asked.withLock { $0 } == requests)

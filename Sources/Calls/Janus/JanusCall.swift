@@ -1,7 +1,7 @@
-package import HTTP
-package import Media
+import HTTP
+import Media
 import NIOHTTP1
-package import Peers
+import Peers
 import Posix
 import RTP
 import Synchronization
@@ -10,7 +10,7 @@ import Time
 /// Publishes the screen into a VideoRoom of Janus.
 ///
 /// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
-package final class JanusCall: JoinedCall {
+package final class JanusCall: Call {
     private struct State {
         /// What becomes of an earlier one does not count.
         var peer: CallPeer?
@@ -22,11 +22,10 @@ package final class JanusCall: JoinedCall {
     }
 
     private let address: JanusAddress
+    private let secrets: @Sendable () -> JanusSecrets
+    private let host: CallHost
     private let web: WebClient
     private let peers: PeerGroup
-    private let secrets: @Sendable () -> JanusSecrets
-    private let codecs: [[VideoCodec]]
-    private let report: @Sendable (CallReport) -> Void
     private let driver: EngineDriver<JanusSession>
     private let state = Mutex(State())
 
@@ -34,27 +33,21 @@ package final class JanusCall: JoinedCall {
     ///
     /// - Parameters:
     ///   - secrets: those of the time; called for each connection, on the web client's thread, which it may hold up for a second.
-    ///   - codecs: in groups; all are offered, and the room takes one.
-    ///   - report: is told what becomes of the call, on the web client's thread.
-    package init(
-        to address: JanusAddress,
-        _ secrets: @escaping @Sendable () -> JanusSecrets,
-        codecs: [[VideoCodec]],
-        by web: WebClient,
-        to peers: PeerGroup,
-        report: @escaping @Sendable (CallReport) -> Void
-    ) {
-        (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
-        self.secrets = secrets
+    ///   - host: is told what becomes of the call, on the web client's thread. All its codecs are offered, and the room takes one.
+    init(to address: JanusAddress, _ secrets: @escaping @Sendable () -> JanusSecrets, in host: CallHost) throws {
+        let (web, peers) = (try host.network.client(), try host.network.peers())
+        (self.address, self.secrets, self.host, self.web, self.peers) = (address, secrets, host, web, peers)
         let session = JanusSession(
             server: address.server,
             room: address.room,
             JanusSecrets(),
-            codecs: Array(codecs.joined())
+            codecs: Array(host.media.codecs.joined())
         )
         driver = EngineDriver(session) { web.schedule(in: $0, $1) }
         web.perform { [self] in change { session, _ in session.start() } }
     }
+
+    package var saysGoodbye: Bool { true }
 
     package func close() {
         web.perform { [self] in change { session, now in session.leave(now: now) } }
@@ -82,8 +75,13 @@ package final class JanusCall: JoinedCall {
             }?.close()
         case .send(let text): state.withLock(\.socket)?.send(.text(Array(text.utf8)))
         case .offer:
-            let peer = CallPeer(peers, codecs: codecs, for: .forwarded, of: "\(address)", at: address.server) {
-                [weak self, web] signal, peer in
+            let peer = CallPeer(
+                peers,
+                codecs: host.media.codecs,
+                for: .forwarded,
+                of: host.name,
+                at: address.server
+            ) { [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }
@@ -100,21 +98,17 @@ package final class JanusCall: JoinedCall {
                 defer { state.isLost = true }
                 return !state.isLost
             }
-            if isNews { tell(.away(why: why, isNews: true), "\(why); trying again") }
+            if isNews { host.tell(.away(why: why, isNews: true), "\(why); trying again") }
         case .resumed:
             state.withLock { $0.isLost = false }
-            tell(.standing(nil), "the server is there again, and the picture went on")
+            host.tell(.standing(nil), "the server is there again, and the picture went on")
         case .ended(let end):
             let isNews = state.withLock { state in
                 defer { state.hasToldEnd = true }
                 return !state.hasToldEnd
             }
-            if isNews { report(.ended(end)) }
+            if isNews { host.report(.ended(end)) }
         }
-    }
-
-    private func tell(_ event: CallReport.Event, _ sentence: String) {
-        report(CallReport(event, "\(address): \(sentence)"))
     }
 
     // MARK: - The WebSocket
@@ -179,7 +173,7 @@ package final class JanusCall: JoinedCall {
         case .migrating: change { session, _ in session.migrating() }
         case .connected(let codec):
             state.withLock { $0.isLost = false }
-            if let codec { tell(.standing(codec), "the room gets the picture, \(codec.rawValue)") }
+            if let codec { host.tell(.standing(codec), "the room gets the picture, \(codec.rawValue)") }
             change { session, _ in session.connected() }
         case .ended(let why, _, let isFinal):
             state.withLock { $0.peer = nil }

@@ -1,10 +1,10 @@
 package import HTTP
 import ICE
-package import Media
+import Media
 package import Peers
 package import Posix
 import Synchronization
-package import Time
+import Time
 
 /// The parts that all calls over WebRTC of a sender share: the peers, and the client for requests to servers. Each begins with the first call
 /// that needs it. Close it once.
@@ -13,20 +13,13 @@ package final class CallNetwork: Sendable {
         package var ice: ICEServers
         /// To trust beside those of the system.
         package var certificates = TrustedCertificates.none
-        // Of the peers (`PeerGroup.Configuration`).
-        package var renditions: [Rendition]
-        package var target: TargetBitrate
-        package var horizon: @Sendable () -> Instant? = { nil }
-        package var soundHorizon: @Sendable () -> Instant? = { nil }
-        package var offersSound: @Sendable () -> Bool = { false }
-        package var voices: (any SoundReceiver)?
+        package var media: SentMedia
+        /// The number of the first peer.
         package var firstNumber = 1
         /// Makes a watch for suspends of the machine.
         package var suspends: @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
 
-        package init(_ ice: ICEServers, renditions: [Rendition], target: TargetBitrate) {
-            (self.ice, self.renditions, self.target) = (ice, renditions, target)
-        }
+        package init(_ ice: ICEServers, _ media: SentMedia) { (self.ice, self.media) = (ice, media) }
     }
 
     /// What is to be told of servers and of the machine.
@@ -45,6 +38,7 @@ package final class CallNetwork: Sendable {
         var namedServers: NamedServers?
         var networkChanged: (@Sendable () -> Void)?
         var wake: (@Sendable (Duration) -> Void)?
+        var followers: [@Sendable () -> Void] = []
         var isClosed = false
     }
 
@@ -52,20 +46,15 @@ package final class CallNetwork: Sendable {
     private static let longestNap = Duration.seconds(30)
 
     private let configuration: Configuration
-    private let addSink: @Sendable (any MediaSink) -> Void
     private let report: @Sendable (Event) -> Void
     private let parts = Mutex(Parts())
 
-    /// - Parameters:
-    ///   - addSink: has the peers get what the sender encodes. It is called under a lock, and must not call the network.
-    ///   - report: is called on any thread.
-    package init(
-        _ configuration: Configuration,
-        addSink: @escaping @Sendable (any MediaSink) -> Void,
-        report: @escaping @Sendable (Event) -> Void
-    ) {
-        (self.configuration, self.addSink, self.report) = (configuration, addSink, report)
+    /// - Parameter report: is called on any thread.
+    package init(_ configuration: Configuration, report: @escaping @Sendable (Event) -> Void) {
+        (self.configuration, self.report) = (configuration, report)
     }
+
+    package var media: SentMedia { configuration.media }
 
     /// The peers if they have begun.
     package var begun: PeerGroup? { parts.withLock(\.peers) }
@@ -133,6 +122,15 @@ package final class CallNetwork: Sendable {
         }
     }
 
+    /// Has something closed once the peers have ended.
+    func afterPeers(_ close: @escaping @Sendable () -> Void) {
+        let isLate = parts.withLock { parts in
+            if !parts.isClosed { parts.followers.append(close) }
+            return parts.isClosed
+        }
+        if isLate { close() }
+    }
+
     /// Says goodbye to the peers.
     package func close() {
         let parts = parts.withLock { parts in
@@ -144,6 +142,7 @@ package final class CallNetwork: Sendable {
         parts.prober?.close()
         for tunnel in parts.tunnels { tunnel.close() }
         parts.namedServers?.close()
+        for close in parts.followers { close() }
     }
 
     private func peers(in parts: inout Parts) throws -> PeerGroup {
@@ -155,13 +154,13 @@ package final class CallNetwork: Sendable {
             parts.tunnels = try ice.startTunnels(trust) { [weak self] in self?.doubtServers() }
         }
         let group = PeerGroup.Configuration(
-            renditions: configuration.renditions,
-            target: configuration.target,
+            renditions: media.renditions,
+            target: media.target,
             ice: ice.configuration,
-            horizon: configuration.horizon,
-            soundHorizon: configuration.soundHorizon,
-            offersSound: configuration.offersSound,
-            voices: configuration.voices,
+            horizon: media.horizon,
+            soundHorizon: media.soundHorizon,
+            offersSound: media.offersSound,
+            voices: media.voices,
             countingFrom: configuration.firstNumber
         )
         let peers = try PeerGroup(group, suspends: configuration.suspends())
@@ -169,7 +168,7 @@ package final class CallNetwork: Sendable {
         peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }
         peers.onDoubt { [weak self] in self?.doubtServers() }
         if !ice.watched.isEmpty { parts.prober = probe(ice.watched, for: peers) }
-        addSink(peers)
+        media.addSink(peers)
         parts.peers = peers
         return peers
     }

@@ -80,9 +80,10 @@ package final class PlainRTPCall: MediaSink {
         }
     }
 
-    /// Resolves the host, opens the sockets and starts the thread. Looking up a name may take seconds.
+    /// Opens the sockets and starts the thread.
     ///
     /// - Parameters:
+    ///   - receiver: where RTP goes; RTCP goes to the port after it.
     ///   - rendition: what the receiver gets.
     ///   - target: the encoder's; packets leave at up to five times that.
     ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
@@ -92,7 +93,7 @@ package final class PlainRTPCall: MediaSink {
     ///   - horizon: the instant before which no picture may have been taken that is sent now; nil for none.
     ///   - soundHorizon: the same of sound.
     package init(
-        to destination: RTPDestination,
+        to receiver: SocketAddress,
         _ rendition: Rendition,
         target: TargetBitrate,
         hasSound: Bool = false,
@@ -105,12 +106,7 @@ package final class PlainRTPCall: MediaSink {
         (self.rendition, self.target) = (rendition, target)
         self.keyframeInterval = keyframeInterval
         (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
-        do throws(UnresolvedHost) {
-            receiver = try SocketAddress.resolve(host: destination.host, port: destination.port)
-        } catch {
-            throw .unresolved(error)
-        }
-        self.multicastTTL = multicastTTL
+        (self.receiver, self.multicastTTL) = (receiver, multicastTTL)
         ports = try PortPair(to: receiver, localPort: localPort, multicastTTL: multicastTTL)
         var random = SystemRandomNumberGenerator()
         let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())

@@ -16,12 +16,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
         _ rendition: Rendition,
         hasSound: Bool = false
     ) throws(CallEnd) -> String {
-        let address: SocketAddress
-        do throws(UnresolvedHost) {
-            address = try SocketAddress.resolve(host: destination.host, port: destination.port)
-        } catch {
-            throw .unresolved(error)
-        }
+        let address = try destination.resolve()
         let configuration = PlainRTPSession.Configuration(
             codec: rendition.codec,
             targetBitrate: UInt64(rendition.bitrate),

@@ -1,8 +1,8 @@
 package import Access
-package import HTTP
+import HTTP
 import JSON
 package import Media
-package import Peers
+import Peers
 import Posix
 import SocketIO
 import Synchronization
@@ -12,7 +12,7 @@ import WebRTC
 /// Sends the screen to the other member of a one-to-one room.
 ///
 /// The room's side runs on the web client's thread, the peer's on the network thread of the peers. Close the call, then both.
-package final class RoomCall: JoinedCall {
+package final class RoomCall: Call {
     private struct State {
         /// The peer of the other member, if that is there. Signals of earlier peers are ignored.
         var peer: CallPeer?
@@ -43,12 +43,9 @@ package final class RoomCall: JoinedCall {
     private static let mostIgnored = 5
 
     private let address: RoomAddress
+    private let host: CallHost
     private let web: WebClient
     private let peers: PeerGroup
-    private let codecs: [[VideoCodec]]
-    private let receiver: (any FrameReceiver)?
-    private let access: AccessControl
-    private let report: @Sendable (CallReport) -> Void
     private let driver: EngineDriver<RoomSession>
     private let state = Mutex(State())
     private let connection = Mutex<SocketConnection?>(nil)
@@ -56,28 +53,16 @@ package final class RoomCall: JoinedCall {
     /// Begins to join.
     ///
     /// - Parameters:
-    ///   - codecs: in groups; of each group, the other member gets the first that it takes.
-    ///   - receiver: takes what the other member sends, on the network thread; nil if that is not wanted.
-    ///   - access: where the other member waits until somebody lets it in, unless everybody is let in.
     ///   - name, note: what the other member is told of this side.
-    ///   - report: is told what becomes of the call, on the web client's thread.
-    package init(
-        _ address: RoomAddress,
-        codecs: [[VideoCodec]],
-        by web: WebClient,
-        to peers: PeerGroup,
-        receiver: (any FrameReceiver)? = nil,
-        access: AccessControl,
-        name: String = "",
-        note: String = "",
-        report: @escaping @Sendable (CallReport) -> Void
-    ) {
-        (self.address, self.codecs, self.web, self.peers, self.report) = (address, codecs, web, peers, report)
-        (self.receiver, self.access) = (receiver, access)
+    ///   - host: is told what becomes of the call on the web client's thread. With its access control the other member waits until somebody
+    ///     lets it in, unless everybody is let in.
+    init(_ address: RoomAddress, name: String, note: String, in host: CallHost) throws {
+        let (web, peers) = (try host.network.client(), try host.network.peers())
+        (self.address, self.host, self.web, self.peers) = (address, host, web, peers)
         var introduction = RoomIntroduction()
         (introduction.name, introduction.note) = (name, note)
-        introduction.asks = access.asks
-        introduction.receives = receiver != nil || peers.takesVoices
+        introduction.asks = host.access.asks
+        introduction.receives = host.receiver != nil || peers.takesVoices
         introduction.fingerprint = peers.fingerprint
         driver = EngineDriver(RoomSession(room: address.room, introduction)) { web.schedule(in: $0, $1) }
         web.perform { [self] in
@@ -97,6 +82,8 @@ package final class RoomCall: JoinedCall {
         String(UInt64.random(in: 0...UInt64.max), radix: 36) + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     }
 
+    package var saysGoodbye: Bool { true }
+
     /// Leaves the room. The report of its end follows.
     package func close() {
         web.perform { [self] in change { session, _ in session.leave() } }
@@ -109,21 +96,20 @@ package final class RoomCall: JoinedCall {
     }
 
     /// Sends the other member away.
-    ///
-    /// - Returns: whether it is this one.
     package func kick(_ id: ParticipantID) -> Bool {
         guard state.withLock(\.peer)?.id == id else { return false }
         web.perform { [self] in
             guard let peer = state.withLock(\.peer), peer.id == id else { return }
-            if let key = state.withLock(\.key) { access.change { engine, _ in _ = engine.forget { $0.key == key } } }
+            if let key = state.withLock(\.key) {
+                host.access.change { engine, _ in _ = engine.forget { $0.key == key } }
+            }
             change { session, _ in session.kick() }
         }
         return true
     }
 
-    /// The key by which the other member is recognized later; nil if it has none, or is another one.
-    package func guestKey(of id: ParticipantID) -> GuestKey? {
-        state.withLock { $0.peer?.id == id ? $0.key : nil }
+    package func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
+        state.withLock { $0.peer?.id == id ? ("", $0.key) : nil }
     }
 
     // MARK: - The connection
@@ -142,7 +128,7 @@ package final class RoomCall: JoinedCall {
             if let flaw = flaw(of: event) { return change { session, _ in session.received(uselessOffer: flaw) } }
             if case .joined(let room, _) = event, room == address.room {
                 state.withLock { $0.hasJoined = true }
-                tell(.standing(nil), "in room \(room)")
+                host.tell(.standing(nil), "in room \(room)")
             }
             change { session, now in session.received(event, now: now) }
         case .disconnected(let reason, let retryAt):
@@ -152,7 +138,7 @@ package final class RoomCall: JoinedCall {
                 return (!state.isLost, state.hasJoined)
             }
             if retryAt == nil || !hasJoined { return end(CallEnd(.unavailable, sentence)) }
-            if isFirst { tell(.away(why: sentence, isNews: true), "\(sentence); trying again") }
+            if isFirst { host.tell(.away(why: sentence, isNews: true), "\(sentence); trying again") }
             change { session, now in session.lost(now: now) }
         }
     }
@@ -164,8 +150,8 @@ package final class RoomCall: JoinedCall {
         do {
             _ = try Negotiation(
                 offer: SessionDescription(parsing: sdp),
-                codecs: codecs,
-                receives: receiver != nil,
+                codecs: host.media.codecs,
+                receives: host.receiver != nil,
                 sound: .sound(receives: peers.takesVoices)
             )
             return nil
@@ -197,7 +183,7 @@ package final class RoomCall: JoinedCall {
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
             let key = GuestKey(of: "\(certificate)")
-            guard access.asks, access.read({ $0.guest(key) }) != nil else { break }
+            guard host.access.asks, host.access.read({ $0.guest(key) }) != nil else { break }
             state.withLock { $0.key = key }
             change { session, _ in session.recognized() }
         case .askNoMore:
@@ -205,9 +191,9 @@ package final class RoomCall: JoinedCall {
         case .listen: askWhenHeard()
         case .skipSound(let length): state.withLock(\.peer)?.skipSound(length)
         case .waiting:
-            tell(.remark, "the other member of the room lets people in one by one: waiting for an answer")
+            host.tell(.remark, "the other member of the room lets people in one by one: waiting for an answer")
         case .pointless:
-            tell(
+            host.tell(
                 .remark,
                 "neither side shows the other's picture, so nothing is sent: start one of them with --render or --talkback"
             )
@@ -216,9 +202,9 @@ package final class RoomCall: JoinedCall {
             tellLeft(id, why ?? reason.deed, reason)
         case .turnedAway:
             let now: Instant = MonotonicClock.now()
-            let isDue = access.atGate { $0.isToldRefusal(of: "\(address)", now: now) }
+            let isDue = host.access.atGate { $0.isToldRefusal(of: "\(address)", now: now) }
             if isDue {
-                tell(
+                host.tell(
                     .refused(CallReport.Participant(nil), .busy),
                     "a third member of the room was told that this side is busy"
                 )
@@ -233,11 +219,7 @@ package final class RoomCall: JoinedCall {
             state.ignored += 1
             return state.ignored
         }
-        if count <= Self.mostIgnored { tell(.remark, "ignored in the room: \(what)") }
-    }
-
-    private func tell(_ event: CallReport.Event, _ sentence: String) {
-        report(CallReport(event, "\(address): \(sentence)"))
+        if count <= Self.mostIgnored { host.tell(.remark, "ignored in the room: \(what)") }
     }
 
     /// Tells that the other member is gone, or that there is no call with it.
@@ -246,7 +228,7 @@ package final class RoomCall: JoinedCall {
     ///   - id: the one of its coming; nil if it was never connected.
     ///   - why: the rest of a sentence about it.
     private func tellLeft(_ id: ParticipantID?, _ why: String, _ reason: EndReason) {
-        tell(.left(CallReport.Participant(id), reason), "the other member of the room \(why)")
+        host.tell(.left(CallReport.Participant(id), reason), "the other member of the room \(why)")
     }
 
     private func end(_ end: CallEnd?) {
@@ -258,29 +240,29 @@ package final class RoomCall: JoinedCall {
         connection.withLock { $0.take() }?.close()
         closePeer()
         cancelKnock()
-        report(.ended(end))
+        host.report(.ended(end))
     }
 
     private func cancelKnock() {
         guard let knock = state.withLock({ $0.knock.take() }) else { return }
-        access.change { engine, _ in _ = engine.answer(knock, .cancelled) }
+        host.access.change { engine, _ in _ = engine.answer(knock, .cancelled) }
     }
 
     // MARK: - The other member
 
     /// Has somebody asked whether the other member is let in, unless it is known.
     private func ask(name: String, note: String, _ certificate: Fingerprint?) {
-        guard access.asks else { return }
+        guard host.access.asks else { return }
         let key = certificate.flatMap { GuestKey(of: "\($0)") }
         let question = state.withLock { state in
             (state.key, state.knock) = (key, nil)
             state.questions += 1
             return state.questions
         }
-        if access.read({ $0.guest(key) }) != nil { return change { session, _ in session.answered(.accepted) } }
+        if host.access.read({ $0.guest(key) }) != nil { return change { session, _ in session.answered(.accepted) } }
         let place = "room \(address.room)"
         let knocker = Knocker(name: name, note: note, key: key, address: place, call: "\(address)")
-        let number = access.knock(knocker) { [weak self, web] _, answer in
+        let number = host.access.knock(knocker) { [weak self, web] _, answer in
             web.perform { [weak self] in self?.take(answer, to: question) }
         }
         guard let number else { return change { session, _ in session.answered(nil) } }
@@ -319,11 +301,11 @@ package final class RoomCall: JoinedCall {
         let place = "room \(address.room)"
         let peer = CallPeer(
             peers,
-            codecs: codecs,
-            of: "\(address)",
+            codecs: host.media.codecs,
+            of: host.name,
             at: place,
             takesVoice: peers.takesVoices,
-            receiver: receiver
+            receiver: host.receiver
         ) { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
@@ -348,7 +330,7 @@ package final class RoomCall: JoinedCall {
             if let former, former != id { tellLeft(former, EndReason.lost.deed, .lost) }
             // It may only show its own picture.
             let deed = codec.map { "looks in, \($0.rawValue)" } ?? "is there, and does not look in"
-            tell(.joined(CallReport.Participant(id), codec), "the other member of the room \(deed)")
+            host.tell(.joined(CallReport.Participant(id), codec), "the other member of the room \(deed)")
             change { session, _ in session.peerConnected() }
         case .ended(let why, let reason, let isFinal):
             state.withLock { $0.peer = nil }

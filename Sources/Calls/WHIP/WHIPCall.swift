@@ -1,8 +1,8 @@
-package import HTTP
-package import ICE
-package import Media
+import HTTP
+import ICE
+import Media
 import NIOHTTP1
-package import Peers
+import Peers
 import Posix
 import RTP
 import Synchronization
@@ -11,7 +11,7 @@ import Time
 /// Sends the screen to a media server by WHIP.
 ///
 /// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
-package final class WHIPCall: JoinedCall {
+package final class WHIPCall: Call {
     private struct State {
         /// What becomes of an earlier one does not count.
         var peer: CallPeer?
@@ -30,12 +30,6 @@ package final class WHIPCall: JoinedCall {
         var patience = WHIPCall.longestSilence
     }
 
-    /// Finds the addresses of servers, and calls back once, on any thread, with those that there are.
-    package typealias FindServers =
-        @Sendable (
-            [NamedICEServer], _ found: @escaping @Sendable ([ICEServer]) -> Void
-        ) -> Void
-
     /// How long a server may take for an answer. Some take seconds to find a place for a session.
     private static let timeout = Duration.seconds(20)
     /// Servers report once a second and more often; after so long a silence, it is asked whether the session is still there.
@@ -48,38 +42,28 @@ package final class WHIPCall: JoinedCall {
 
     private let endpoint: WebURL
     private let token: (@Sendable () -> String?)?
-    private let findServers: FindServers
+    private let host: CallHost
     private let web: WebClient
     private let peers: PeerGroup
-    private let codecs: [[VideoCodec]]
-    private let report: @Sendable (CallReport) -> Void
+    /// Finds the relays that the server names; nil if only those of the user are used.
+    private let namedServers: NamedServers?
     private let driver: EngineDriver<WHIPSession>
     private let state = Mutex(State())
-
-    /// As people name the call.
-    private var name: String { "whip+\(endpoint.summary)" }
 
     /// Begins to publish.
     ///
     /// - Parameters:
     ///   - token: the bearer token as it is now, asked before each request that it goes with; nil for none.
-    ///   - findServers: finds those that the server names.
-    ///   - codecs: in groups; of each group, the server gets the first that it takes.
-    ///   - report: is told what becomes of the call, on the web client's thread.
-    package init(
-        to endpoint: WebURL,
-        token: (@Sendable () -> String?)?,
-        codecs: [[VideoCodec]],
-        by web: WebClient,
-        to peers: PeerGroup,
-        findServers: @escaping FindServers,
-        report: @escaping @Sendable (CallReport) -> Void
-    ) {
-        (self.endpoint, self.codecs, self.web, self.peers, self.report) = (endpoint, codecs, web, peers, report)
-        (self.token, self.findServers) = (token, findServers)
+    ///   - host: is told what becomes of the call, on the web client's thread.
+    init(to endpoint: WebURL, token: (@Sendable () -> String?)?, in host: CallHost) throws {
+        let web = try host.network.client()
+        (self.endpoint, self.token, self.host, self.web) = (endpoint, token, host, web)
+        (peers, namedServers) = (try host.network.peers(), try host.network.namedServers())
         driver = EngineDriver(WHIPSession(endpoint, hasToken: token != nil)) { web.schedule(in: $0, $1) }
         web.perform { [self] in change { session, _ in session.start() } }
     }
+
+    package var saysGoodbye: Bool { true }
 
     package func close() {
         web.perform { [self] in change { session, _ in session.leave() } }
@@ -101,8 +85,14 @@ package final class WHIPCall: JoinedCall {
         switch output {
         case .offer:
             let (place, servers) = ("\(endpoint.origin)", state.withLock(\.servers))
-            let peer = CallPeer(peers, codecs: codecs, for: .forwarded, of: name, at: place, servers: servers) {
-                [weak self, web] signal, peer in
+            let peer = CallPeer(
+                peers,
+                codecs: host.media.codecs,
+                for: .forwarded,
+                of: host.name,
+                at: place,
+                servers: servers
+            ) { [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }
@@ -122,13 +112,20 @@ package final class WHIPCall: JoinedCall {
             send(request) { [weak self] result in self?.change { session, now in session.changed(result, now: now) } }
         case .use(let servers):
             let peer = state.withLock(\.peer)
-            findServers(servers) { [weak self] found in
+            guard let namedServers else {
+                host.tell(
+                    .remark,
+                    "relays that the server names are not used, as --relay-only is for those of --turn"
+                )
+                break
+            }
+            namedServers.find(servers, for: host.name) { [weak self] found in
                 self?.state.withLock { $0.servers = found }
                 peer?.add(found)
             }
         case .unusable(let why):
             let isNews = state.withLock { $0.flaws.count < Self.mostFlaws && $0.flaws.insert(why).inserted }
-            if isNews { tell(.remark, why) }
+            if isNews { host.tell(.remark, why) }
         case .propose: state.withLock(\.peer)?.propose()
         case .acceptProposal(let fragment): state.withLock(\.peer)?.acceptProposal(fragment)
         case .abandonProposal: state.withLock(\.peer)?.abandonProposal()
@@ -148,7 +145,7 @@ package final class WHIPCall: JoinedCall {
                 defer { (state.problem, state.problemCount) = (why, state.problemCount + 1) }
                 return state.problemCount < Self.mostProblems ? state.problem : why
             }
-            if before != why { tell(.away(why: why, isNews: before == nil), "\(why); trying again") }
+            if before != why { host.tell(.away(why: why, isNews: before == nil), "\(why); trying again") }
         case .ended(let end):
             state.withLock { $0.outcome = .some(end) }
             tellEnd()
@@ -167,17 +164,13 @@ package final class WHIPCall: JoinedCall {
         }
     }
 
-    private func tell(_ event: CallReport.Event, _ sentence: String) {
-        report(CallReport(event, "\(name): \(sentence)"))
-    }
-
     private func tellEnd() {
         let outcome = state.withLock { state -> CallEnd?? in
             guard state.farewells == 0, let outcome = state.outcome, !state.hasToldEnd else { return nil }
             state.hasToldEnd = true
             return .some(outcome)
         }
-        if let outcome { report(.ended(outcome)) }
+        if let outcome { host.report(.ended(outcome)) }
     }
 
     /// Looks now and then whether anything is heard of the server.
@@ -228,7 +221,7 @@ package final class WHIPCall: JoinedCall {
         case .migrating: break
         case .connected(let codec):
             state.withLock { ($0.problem, $0.problemCount) = (nil, 0) }
-            if let codec { tell(.standing(codec), "the server gets the picture, \(codec.rawValue)") }
+            if let codec { host.tell(.standing(codec), "the server gets the picture, \(codec.rawValue)") }
             watch(peer)
             change { session, _ in session.connected() }
         case .ended(let why, _, let isFinal):

@@ -21,26 +21,65 @@ package enum SenderRequest: Codable, Sendable, Equatable {
     case leave(call: String)
 
     /// A call that is to begin, with what it needs. Secrets go this way, as everybody on the machine can read a command line.
+    /// Each setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
     package struct Addition: Codable, Sendable, Equatable {
+        private struct Key: CodingKey {
+            static let name = Key(stringValue: "name")
+
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+
         /// As the command line names it.
         package var name: String
-        package var whipToken: String?
-        package var janusSecret: String?
-        package var janusToken: String?
-        package var janusPin: String?
-        /// Where plain RTP comes from; absent for any.
-        package var localPort: UInt16?
+        /// What its kind needs, by names such as `whipToken`.
+        package var settings: [String: Setting]
 
-        package init(
-            name: String,
-            whipToken: String? = nil,
-            janusSecret: String? = nil,
-            janusToken: String? = nil,
-            janusPin: String? = nil,
-            localPort: UInt16? = nil
-        ) {
-            (self.name, self.whipToken, self.localPort) = (name, whipToken, localPort)
-            (self.janusSecret, self.janusToken, self.janusPin) = (janusSecret, janusToken, janusPin)
+        package init(name: String, settings: [String: Setting] = [:]) {
+            (self.name, self.settings) = (name, settings)
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            name = try container.decode(String.self, forKey: .name)
+            settings = [:]
+            for key in container.allKeys where key.stringValue != Key.name.stringValue {
+                settings[key.stringValue] = try container.decodeIfPresent(Setting.self, forKey: key)
+            }
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(name, forKey: .name)
+            for (name, setting) in settings { try container.encode(setting, forKey: Key(stringValue: name)) }
+        }
+    }
+
+    package enum Setting: Codable, Sendable, Equatable {
+        case text(String)
+        case number(UInt16)
+
+        package var text: String {
+            switch self {
+            case .text(let text): text
+            case .number(let number): "\(number)"
+            }
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            self = try (try? container.decode(String.self)).map { .text($0) } ?? .number(container.decode(UInt16.self))
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .number(let number): try container.encode(number)
+            }
         }
     }
 }

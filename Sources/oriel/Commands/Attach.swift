@@ -21,12 +21,12 @@ struct Attach: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Where to: \(CallAddress.forms); several may be given.",
+            "Where to: \(CallKinds.own.forms); several may be given.",
             valueName: "call"
         ),
-        transform: { try CallAddress(parsing: $0) }
+        transform: { try CallPlan(parsing: $0) }
     )
-    var calls: [CallAddress]
+    var calls: [CallPlan]
 
     @OptionGroup var broadcast: BroadcastOptions
 
@@ -66,12 +66,12 @@ struct Attach: ParsableCommand {
     func validate() throws {
         guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
         try joined.validate(for: calls)
-        if rtp.print != nil, calls.contains(where: { $0.destination == nil }) {
+        let plainCalls = calls.count { $0.kind == PlainCall.kind }
+        if rtp.print != nil, plainCalls < calls.count {
             throw ValidationError("--print tells the receivers of rtp:// calls what they need: give such calls alone.")
         }
-        let hasPlainCall = calls.contains { $0.destination != nil }
-        try rendering.validate(for: calls, printsDescriptions: hasPlainCall && rtp.sdp == nil)
-        guard calls.count(where: { $0.destination != nil }) > 1 else { return }
+        try rendering.validate(for: calls, printsDescriptions: plainCalls > 0 && rtp.sdp == nil)
+        guard plainCalls > 1 else { return }
         if rtp.sdp != nil {
             throw ValidationError("--sdp takes the description of one rtp:// call: attach a sender to each.")
         }
@@ -95,7 +95,7 @@ struct Attach: ParsableCommand {
         if let handOver = try handOver() { return try handOver.run() }
         if let receiver = rtp.print {
             let rendition = video.renditions(fps: fps)[0]
-            for destination in calls.compactMap(\.destination) {
+            for destination in try calls.map({ try RTPDestination(parsing: $0.argument) }) {
                 Console.emit(try receiver.instructions(for: destination, rendition, hasSound: sound))
             }
             return

@@ -30,7 +30,7 @@ struct HandOver: ParsableArguments {
         let pid = try choice.pid ?? senders.only()
         var failures: [Failure] = []
         var waiting: [String] = []
-        for call in try calls.map({ try CallAddress(parsing: $0) }) {
+        for call in try calls.map({ try CallPlan(parsing: $0) }) {
             do {
                 try senders.ask(pid, for: .add(call: try addition(of: call)))
                 waiting.append("\(call)")
@@ -71,17 +71,11 @@ struct HandOver: ParsableArguments {
         if let failure = failures.last { throw failure }
     }
 
-    /// The request for a call, with the secrets that it may need and no others.
-    private func addition(of call: CallAddress) throws -> SenderRequest.Addition {
-        let secrets = try joined.secrets(of: [call])
-        return SenderRequest.Addition(
-            name: call.argument,
-            whipToken: secrets.whipToken,
-            janusSecret: secrets.janus.apiSecret,
-            janusToken: secrets.janus.token,
-            janusPin: secrets.janus.pin,
-            localPort: call.destination == nil ? nil : rtp.localPort
-        )
+    /// The request for a call, with the settings that it may need and no others.
+    private func addition(of call: CallPlan) throws -> SenderRequest.Addition {
+        var settings = try joined.secrets(of: call).mapValues { SenderRequest.Setting.text($0) }
+        if call.kind == PlainCall.kind, let port = rtp.localPort { settings["localPort"] = .number(port) }
+        return SenderRequest.Addition(name: call.argument, settings: settings)
     }
 
     private func tell(of call: SenderStatus.Call, in sender: Int32) throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Calls
 import FrameBridge
 import Sender
 
@@ -18,7 +19,7 @@ struct Leave: ParsableCommand {
     func run() throws {
         let senders = Senders(of: try broadcast.directory())
         for text in calls {
-            let call = try? CallAddress(parsing: text)
+            let call = try? CallPlan(parsing: text)
             // Of a name with a secret in it, people are told the beginning.
             let name = call.map { "\($0)" } ?? text
             let pid = try choice.pid ?? senders.holder(ofCall: name, isTold: call != nil)

@@ -24,9 +24,9 @@ struct Share: ParsableCommand {
             "A call beside the browsers, as \"oriel attach\" takes it, on the same encode where it takes that; may be given again.",
             valueName: "call"
         ),
-        transform: { try CallAddress(parsing: $0) }
+        transform: { try CallPlan(parsing: $0) }
     )
-    var also: [CallAddress] = []
+    var also: [CallPlan] = []
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
@@ -81,7 +81,7 @@ struct Share: ParsableCommand {
         )
     }
 
-    private var calls: [CallAddress] { [.web] + also }
+    private var calls: [CallPlan] { [.web] + also }
 
     /// The command line of the capture process.
     var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }

@@ -1,26 +1,6 @@
 import ArgumentParser
 import Calls
-import HTTP
 import Helpers
-
-/// The secrets for calls that others run.
-struct CallSecrets: Sendable, Equatable {
-    /// The bearer token of a WHIP server; nil for none.
-    var whipToken: String?
-    var janus = JanusSecrets()
-
-    /// Whether it has the characters of bearer tokens alone (RFC 6750 §2.1).
-    static func canBe(whipToken: String?) -> Bool {
-        Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
-            .isSuperset(of: whipToken?.utf8 ?? "".utf8)
-    }
-}
-
-/// The files of these secrets that are read again; nil for secrets that are in no file.
-struct CallSecretFiles: Sendable {
-    var whipToken: RenewedValue<String?>?
-    var janus: RenewedValue<JanusSecrets>?
-}
 
 struct JoinedCallOptions: ParsableArguments {
     typealias JanusField = WritableKeyPath<JanusSecrets, String?> & Sendable
@@ -60,16 +40,15 @@ struct JoinedCallOptions: ParsableArguments {
     var janusPinFile: String?
 
     /// - Parameter calls: all calls of the sender.
-    func validate(for calls: [CallAddress]) throws {
+    func validate(for calls: [CallPlan]) throws {
         for (index, call) in calls.enumerated() where calls[..<index].contains(call) {
             throw ValidationError("\(call) is given twice.")
         }
-        let endpoints = calls.compactMap { if case .whip(let endpoint) = $0 { endpoint.origin } else { nil } }
-        if Set(endpoints).count > 1, try whipToken() != nil {
+        func servers(_ kind: String) -> Int { Set(calls.filter { $0.kind == kind }.map(\.server)).count }
+        if servers(WHIPCall.kind) > 1, try whipToken() != nil {
             throw ValidationError("a WHIP token is for one server: attach a sender to each.")
         }
-        let servers = calls.compactMap { if case .janus(let address) = $0 { address.endpoint } else { nil } }
-        if Set(servers).count > 1, try janusSecrets() != JanusSecrets() {
+        if servers(JanusCall.kind) > 1, try janusSecrets() != JanusSecrets() {
             throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
     }
@@ -85,12 +64,17 @@ struct JoinedCallOptions: ParsableArguments {
         ]
     }
 
-    /// The secrets that these calls may need. Nothing is read for others.
-    func secrets(of calls: [CallAddress]) throws -> CallSecrets {
-        CallSecrets(
-            whipToken: try calls.contains(where: \.isWHIP) ? whipToken() : nil,
-            janus: try calls.contains(where: \.isJanus) ? janusSecrets() : JanusSecrets()
-        )
+    /// The secrets that a call may need, by the names of its kind. Nothing is read for others.
+    func secrets(of call: CallPlan) throws -> [String: String] {
+        var secrets: [String: String] = [:]
+        if call.kind == WHIPCall.kind { secrets["whipToken"] = try whipToken() }
+        if call.kind == JanusCall.kind {
+            let janus = try janusSecrets()
+            (secrets["janusSecret"], secrets["janusToken"], secrets["janusPin"]) = (
+                janus.apiSecret, janus.token, janus.pin
+            )
+        }
+        return secrets
     }
 
     /// The same options for a child process, without secrets: their files are read there, each time that they are needed.
@@ -102,30 +86,38 @@ struct JoinedCallOptions: ParsableArguments {
         .compactMap(\.self)
     }
 
-    /// Starts the readers of the secrets' files that these calls need. Call it before the first thread starts, and before files are closed.
+    /// Adds the secrets that these calls need, and starts the readers of their files. Call it before the first thread starts, and before files
+    /// are closed.
     ///
     /// - Parameter readerEnded: is called once for each process that cannot read its files any more.
-    func secretFiles(
-        of calls: [CallAddress],
+    func addSecrets(
+        to settings: inout CallSettings,
+        for calls: [CallPlan],
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
-    ) throws -> CallSecretFiles {
-        var files = CallSecretFiles()
-        if calls.contains(where: \.isWHIP), let whipTokenFile {
-            let token = try whipToken()
-            let read = try NamedFiles.open([whipTokenFile], "the token", ended: readerEnded)
-            files.whipToken = RenewedValue(token, from: read) { token, files in
-                if let bytes = files[0], let text = try? Self.token(from: bytes) { token = text }
+    ) throws {
+        let kinds = Set(calls.map(\.kind))
+        if kinds.contains(WHIPCall.kind), let token = try whipToken() {
+            settings.whipToken = { token }
+            if let whipTokenFile {
+                let files = try NamedFiles.open([whipTokenFile], "the token", ended: readerEnded)
+                let renewed = RenewedValue(token, from: files) { token, files in
+                    if let bytes = files[0], let text = try? Self.token(from: bytes) { token = text }
+                }
+                settings.whipToken = { renewed.current() }
             }
         }
-        let janus: [(String?, any JanusField)] = [
-            (janusSecretFile, \.apiSecret), (janusTokenFile, \.token), (janusPinFile, \.pin),
-        ]
-        let given = janus.compactMap { path, field in path.map { ($0, field) } }
-        if calls.contains(where: \.isJanus), !given.isEmpty {
-            let read = try NamedFiles.open(given.map(\.0), "the secrets of Janus", ended: readerEnded)
-            files.janus = Self.renewed(try janusSecrets(), in: given.map(\.1), from: read)
+        if kinds.contains(JanusCall.kind) {
+            let secrets = try janusSecrets()
+            settings.janusSecrets = { secrets }
+            let janus: [(String?, any JanusField)] = [
+                (janusSecretFile, \.apiSecret), (janusTokenFile, \.token), (janusPinFile, \.pin),
+            ]
+            let given = janus.compactMap { path, field in path.map { ($0, field) } }
+            if given.isEmpty { return }
+            let files = try NamedFiles.open(given.map(\.0), "the secrets of Janus", ended: readerEnded)
+            let renewed = Self.renewed(secrets, in: given.map(\.1), from: files)
+            settings.janusSecrets = { renewed.current() }
         }
-        return files
     }
 
     /// Secrets of Janus as files have them.
@@ -154,7 +146,7 @@ struct JoinedCallOptions: ParsableArguments {
     static func token(from bytes: [UInt8]) throws -> String? { try checked(secret(from: bytes)) }
 
     private static func checked(_ token: String?) throws -> String? {
-        guard CallSecrets.canBe(whipToken: token) else {
+        guard token.map(WHIPCall.canBe(token:)) ?? true else {
             throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
         }
         return token

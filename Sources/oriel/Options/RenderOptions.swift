@@ -1,4 +1,5 @@
 import ArgumentParser
+import Calls
 
 /// What is shown on this machine.
 struct RenderOptions: ParsableArguments {
@@ -23,9 +24,9 @@ struct RenderOptions: ParsableArguments {
     /// Whether the options suit the calls of one sender.
     ///
     /// - Parameter printsDescriptions: whether plain calls print their SDP.
-    func validate(for calls: [CallAddress], printsDescriptions: Bool) throws {
+    func validate(for calls: [CallPlan], printsDescriptions: Bool) throws {
         guard let render else { return }
-        let rooms = calls.count { if case .room = $0 { true } else { false } }
+        let rooms = calls.count(where: \.receivesPictures)
         guard rooms == 1 else {
             throw ValidationError(
                 rooms == 0
@@ -33,7 +34,7 @@ struct RenderOptions: ParsableArguments {
                     : "--render shows one room: attach a sender to each."
             )
         }
-        if render == "-", calls.contains(.web) || printsDescriptions {
+        if render == "-", printsDescriptions || calls.contains(where: \.listens) {
             throw ValidationError("--render - takes standard output, where other calls print: give a file.")
         }
     }

@@ -22,25 +22,23 @@ extension Attach {
     ) throws -> SenderLoop.End {
         let directory = try broadcast.directory()
         let horizon = reader.horizon
-        let hidden = { @Sendable in horizon.instant }
         let sound = SoundReader(directory: directory)
-        let silenced = { @Sendable [soundHorizon = sound.horizon] in
-            [horizon.instant, soundHorizon.instant].compactMap(\.self).max()
-        }
-        let offersSound = { @Sendable [isOffered = self.sound] in isOffered || SoundReader.findsRing(in: directory) }
-        let renditions = video.renditions(fps: fps)
-        let target = TargetBitrate(video.bitrate.bitsPerSecond)
+        let sinks = Sinks(target: TargetBitrate(video.bitrate.bitsPerSecond), report: Console.note)
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let readerEnded = { @Sendable (end: NamedFiles.End) in events.tell(CallEvent(end)) }
         let turnSecret = try web.iceServers.secret()
         let turnSecretFile = try web.iceServers.file(of: turnSecret, readerEnded: readerEnded)
         let ice = try web.ice(turnSecret)
         let certificates = try web.certificates()
-        let preparation = try calls.contains(.web) ? WebCallPreparation(web, in: directory, turnSecret, events) : nil
-        let secrets = try joined.secrets(of: calls)
-        let secretFiles = try joined.secretFiles(of: calls, readerEnded: readerEnded)
+        let listens = calls.contains(where: \.listens)
+        let token = listens ? web.chosenToken() : nil
+        let certificate = try listens ? web.server.tls(readerEnded: readerEnded) : nil
+        var settings = CallSettings()
+        settings.introduction = (room.name, room.note)
+        try joined.addSecrets(to: &settings, for: calls, readerEnded: readerEnded)
+        (settings.localPort, settings.publisher) = (rtp.localPort, rtp.publisher)
         // Servers of WHIP may name relays by TLS, too.
-        let mayTunnel = ice.needTunnels || calls.contains(where: \.isWHIP) && !web.relayOnly
+        let mayTunnel = ice.needTunnels || calls.contains(where: \.namesRelays) && !web.relayOnly
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         defer { withExtendedLifetime(folder) {} }
@@ -49,58 +47,73 @@ extension Attach {
         }
         let talkEvents = TalkEvents(events)
         let talk = talk.talkBack(in: folder, talkEvents)
+        let status = WebStatus(hearsViewers: talk != nil)
+        if listens {
+            settings.web = try WebSettings(
+                web,
+                token: token,
+                certificate,
+                turnSecret,
+                in: directory,
+                horizon,
+                talk,
+                status
+            )
+        }
         // A command that means a knock or a viewer of the run before must not reach another one.
         let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
         let access = AccessControl(
             entry.settings(countingFrom: number),
-            token: preparation?.token,
+            token: token,
             viewerLimit: min(web.maxViewers, web.ports?.count ?? .max)
         )
         let asker = try entry.accept == .all ? nil : Asker(terminalGroup: terminalGroup ?? Asker.terminalGroup)
         defer { asker?.close() }
+        let kinds = CallKinds(settings)
+        let prepared = try calls.map { call in
+            let plan = try kinds.plan(call.argument)
+            return (plan: plan, begin: try plan.prepare(nil))
+        }
         // Without Unix sockets, the sender reaches no X server. Peers' agents learn the machine's addresses by netlink.
         let sandbox = Sandbox(
             writable: nil,
             readable: [directory.path],
             socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
-            mayListen: preparation != nil || mayTunnel
+            mayListen: listens || mayTunnel
         )
-        let stream = PlainRTPStream(
-            rendition: renditions[0],
-            target: target,
-            keyframeInterval: video.plainKeyframeInterval,
-            horizon: hidden,
-            soundHorizon: silenced,
-            hasSound: offersSound
-        )
-        let plain = try beginPlainCalls(stream, events, restrictingFilesBy: sandbox)
+        try enterSandbox(by: sandbox.enter)
         defer { events.close() }
-        try enterSandbox(by: sandbox.filterCalls)
         try events.begin()
         let rendered = try rendering.begin()
         defer { rendered.close() }
         try talk?.begin()
         defer { talk?.close() }
-        var served: ServedWebCall?
-        // Peers are closed before the server, as answers leave by its thread.
-        defer { served?.close() }
-        let sinks = Sinks(target: target, report: Console.note)
-        var shared = CallNetwork.Configuration(ice, renditions: renditions, target: target)
-        shared.certificates = certificates
-        (shared.horizon, shared.soundHorizon) = (hidden, silenced)
-        (shared.offersSound, shared.voices, shared.firstNumber) = (offersSound, talk, number)
-        let network = CallNetwork(shared) {
+        var media = SentMedia(
+            codecs: video.codec.codecs,
+            renditions: video.renditions(fps: fps),
+            target: sinks.target
+        ) {
             sinks.add($0)
-        } report: { event in
+        } removeSink: {
+            sinks.remove($0)
+        }
+        media.keyframeInterval = video.plainKeyframeInterval
+        media.horizon = { horizon.instant }
+        media.soundHorizon = { [soundHorizon = sound.horizon] in
+            [horizon.instant, soundHorizon.instant].compactMap(\.self).max()
+        }
+        media.offersSound = { [isOffered = self.sound] in isOffered || SoundReader.findsRing(in: directory) }
+        media.voices = talk
+        var shared = CallNetwork.Configuration(ice, media)
+        (shared.certificates, shared.firstNumber) = (certificates, number)
+        let network = CallNetwork(shared) { event in
             switch event {
             case .server(let news): events.tell(CallEvent(news))
             case .note(let sentence): Console.note(sentence)
             }
         }
-        talkEvents.follow(network)
         try turnSecretFile?.begin { network.doubtServers() }
         defer { turnSecretFile?.close() }
-        let codecs = video.codec.codecs
         access.begin(
             AccessControl.Outlets(wake: sinks.bell.ring) { event in
                 events.tell(CallEvent(event))
@@ -108,48 +121,18 @@ extension Attach {
             }
         )
         try asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
-        let running = SenderCalls(
-            network,
-            codecs: codecs,
-            introduction: (room.name, room.note),
-            access: access,
-            stream,
-            events,
-            sinks: sinks
-        )
-        defer {
-            served?.stop()
-            access.close()
-            running.close()
-        }
-        for call in calls {
-            if let preparation, call == .web {
-                let web = try ServedWebCall(
-                    preparation,
-                    to: network.peers(),
-                    codecs: codecs,
-                    horizon: horizon,
-                    access: access,
-                    talk: talk,
-                    events
-                )
-                talkEvents.follow(web.call, web.status)
-                served = web
-                try running.add(call)
-            } else if let (_, plain) = plain.first(where: { $0.0 == call }) {
-                try running.add(call, plain)
-            } else {
-                try running.join(call, secrets, in: secretFiles, receiver: rendered.receiver)
-            }
-        }
-        let commands = SenderCommands(running, web: served?.call, access: access, talk: talk)
+        let running = SenderCalls(network, kinds, access: access, events, sinks: sinks)
+        defer { running.close() }
+        talkEvents.follow(running, status)
+        try running.begin(prepared, receiver: rendered.receiver)
+        let commands = SenderCommands(running, access: access, talk: talk)
         var control: SenderControl?
         if let listener {
             do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }
         }
         defer { control?.close() }
         var loop = SenderLoop(
-            renditions,
+            media.renditions,
             video.settings(wakesEarly: sender.wake),
             reader: reader,
             sound: sound,
@@ -157,20 +140,20 @@ extension Attach {
             report: Console.note
         )
         let end = try loop.run(until: signals, orWhen: { running.areOver }) { condition in
-            served?.status.note(condition)
+            status.note(condition)
             events.tell(CallEvent(condition))
         } also: {
             access.turn()
         } eachSecond: { statistics in
             let work = commands.note(statistics)
-            served?.status.note(
+            status.note(
                 WebStatus.Work(
                     quantizer: work.quantizer,
                     limit: work.limit?.rawValue,
                     soundTarget: work.sound?.targetBps
                 )
             )
-            log?.append(statistics, work, running.plain.map(\.statistics), running.peers)
+            log?.append(statistics, work, running.sent, running.peers)
         }
         if end == .callsEnded, let failure = running.failure { throw failure }
         return end
@@ -186,26 +169,5 @@ extension Attach {
 
     private static func noteNoCommands(_ error: any Error) {
         Console.note("\(error); \"oriel status\" does not tell of this sender, and it takes no commands")
-    }
-
-    /// The threads that write session descriptions start before the sandbox closes files, those of the calls afterwards.
-    private func beginPlainCalls(
-        _ stream: PlainRTPStream,
-        _ events: EventLog,
-        restrictingFilesBy sandbox: Sandbox
-    ) throws -> [(CallAddress, PlainRTPCall)] {
-        // Each prepared call holds such a thread.
-        let prepared = try calls.compactMap { call in
-            try call.destination.map { (call, try PreparedRTPCall(to: $0, rtp)) }
-        }
-        try enterSandbox(by: sandbox.restrictFiles)
-        var begun: [(CallAddress, PlainRTPCall)] = []
-        do {
-            for (call, prepared) in prepared { begun.append((call, try prepared.begin(stream, events))) }
-        } catch {
-            for (_, call) in begun { call.close() }
-            throw error
-        }
-        return begun
     }
 }

@@ -70,7 +70,7 @@ extension CallEvent {
     init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
 
     /// - Parameter call: whose report it is.
-    init(_ report: CallReport, in call: CallAddress) {
+    init(_ report: CallReport, in call: CallPlan) {
         self.init(call: "\(call)", sentence: report.sentence)
         switch report.event {
         case .standing(let codec): (kind, self.codec) = (.callJoined, codec)

@@ -17,7 +17,7 @@ struct CallList {
     struct Entry {
         /// Calls have numbers of their own, from 1: one may end and be begun again.
         let number: Int
-        let call: CallAddress
+        let call: CallPlan
         fileprivate(set) var state: State
         /// When it came to be so.
         fileprivate(set) var since: Instant
@@ -39,7 +39,7 @@ struct CallList {
     var areOver: Bool { !entries.isEmpty && entries.allSatisfy(\.isOver) }
 
     /// The number of a call that is not over.
-    func number(of call: CallAddress) -> Int? { entries.first { $0.call == call && !$0.isOver }?.number }
+    func number(of call: CallPlan) -> Int? { entries.first { $0.call == call && !$0.isOver }?.number }
 
     func isOver(_ number: Int) -> Bool { entries.first { $0.number == number }?.isOver ?? true }
 
@@ -47,7 +47,7 @@ struct CallList {
     ///
     /// - Returns: its number.
     /// - Throws: if it is there already, or too many are.
-    mutating func begin(_ call: CallAddress, as state: State = .joining, at now: Instant) throws(Failure) -> Int {
+    mutating func begin(_ call: CallPlan, at now: Instant) throws(Failure) -> Int {
         guard number(of: call) == nil else {
             throw Failure(.failed, "\(call) is a call of this sender already")
         }
@@ -56,7 +56,7 @@ struct CallList {
         }
         entries.removeAll { $0.call == call }
         lastNumber += 1
-        entries.append(Entry(number: lastNumber, call: call, state: state, since: now))
+        entries.append(Entry(number: lastNumber, call: call, state: .joining, since: now))
         return lastNumber
     }
 

@@ -12,171 +12,107 @@ import Time
 final class SenderCalls: Sendable {
     private struct State {
         var list = CallList()
-        /// The calls over plain RTP by their numbers.
-        var plain: [Int: PlainRTPCall] = [:]
-        /// The calls that others run by their numbers, until their servers know that they are over.
-        var joined: [Int: any JoinedCall] = [:]
+        /// The calls that have begun by their numbers, until they are over: those that others run, until their servers know that.
+        var calls: [Int: any Call] = [:]
+        /// What calls have told that are just beginning, by their numbers: it is taken once they are among the others.
+        var early: [Int: [CallReport]] = [:]
         var isClosed = false
+
+        /// - Returns: nil if there is nothing more; later reports are not early then.
+        mutating func takeEarly(of number: Int) -> [CallReport]? {
+            let reports = early.removeValue(forKey: number) ?? []
+            if reports.isEmpty { return nil }
+            early[number] = []
+            return reports
+        }
     }
 
     /// How long servers get to hear that this side leaves.
     private static let farewellTime = Duration.milliseconds(500)
 
     private let network: CallNetwork
-    private let codecs: [[VideoCodec]]
-    private let introduction: (name: String, note: String)
+    private let kinds: CallKinds
     private let access: AccessControl
-    private let stream: PlainRTPStream
     private let events: EventLog
     let sinks: Sinks
     private let state = Mutex(State())
-    /// Rung when a call of another's is over.
+    /// Rung when a call is over.
     private let hasEnded = Bell()
 
     /// - Parameters:
-    ///   - codecs: in groups; of each group, the other side of a call gets the first that it takes.
-    ///   - introduction: what members of rooms are told of this side.
-    ///   - access: where they wait until somebody lets them in, unless all are let in.
-    ///   - stream: for calls over plain RTP.
+    ///   - kinds: of the calls that commands ask for.
     ///   - events: is told what happens in them.
-    ///   - sinks: get the calls; their bell is rung when the last one is over.
-    init(
-        _ network: CallNetwork,
-        codecs: [[VideoCodec]],
-        introduction: (name: String, note: String),
-        access: AccessControl,
-        _ stream: PlainRTPStream,
-        _ events: EventLog,
-        sinks: Sinks
-    ) {
-        (self.network, self.codecs, self.stream) = (network, codecs, stream)
-        (self.introduction, self.access) = (introduction, access)
+    ///   - sinks: their bell is rung when the last call is over.
+    init(_ network: CallNetwork, _ kinds: CallKinds, access: AccessControl, _ events: EventLog, sinks: Sinks) {
+        (self.network, self.kinds, self.access) = (network, kinds, access)
         (self.events, self.sinks) = (events, sinks)
-        network.onNetworkChange { [weak self] in
-            for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.networkChanged() }
-        }
-        network.onSuspend { [weak self] time in
-            for call in self?.state.withLock({ Array($0.joined.values) }) ?? [] { call.slept(for: time) }
-        }
+        network.onNetworkChange { [weak self] in for call in self?.running ?? [] { call.networkChanged() } }
+        network.onSuspend { [weak self] time in for call in self?.running ?? [] { call.slept(for: time) } }
     }
+
+    private var running: [any Call] { state.withLock { $0.calls.sorted { $0.key < $1.key }.map(\.value) } }
 
     // MARK: - Beginning
 
-    /// Takes in a call that somebody else runs and ends.
-    func add(_ call: CallAddress) throws {
-        _ = try state.withLock { try $0.list.begin(call, as: .standing, at: MonotonicClock.now()) }
-    }
-
-    /// Takes in a call over plain RTP, and closes it in the end.
-    func add(_ call: CallAddress, _ plain: PlainRTPCall) throws {
-        try state.withLock { state in
-            let number = try state.list.begin(call, as: .standing, at: MonotonicClock.now())
-            state.plain[number] = plain
+    /// Begins the calls of the start.
+    ///
+    /// - Parameter receiver: takes the picture of the other side; nil if that is not wanted.
+    func begin(_ prepared: [(plan: CallPlan, begin: CallPlan.Begin)], receiver: (any FrameReceiver)? = nil) throws {
+        let numbered = try state.withLock { state in
+            try prepared.map { (try state.list.begin($0.plan, at: MonotonicClock.now()), $0.plan, $0.begin) }
         }
-        sinks.add(plain)
+        // What may write files ends before anything comes from the network.
+        for isFirst in [true, false] {
+            for (number, plan, begin) in numbered where plan.writesFiles == isFirst {
+                try run(plan, number, begin, receiver)
+            }
+        }
     }
 
     /// Begins a call that a command asks for.
     ///
-    /// - Parameter localPort: where plain RTP comes from; nil for any.
-    func begin(_ call: CallAddress, _ secrets: CallSecrets, localPort: UInt16?) throws {
-        switch call {
-        case .plainRTP(let destination): try begin(call, to: destination, localPort: localPort)
-        case .janus, .room, .whip: try join(call, secrets)
-        case .web:
-            throw Failure(
-                .failed,
-                "a sender that runs does not begin to serve web: attach another with \"oriel attach web\""
-            )
-        }
-    }
-
-    /// The host is looked up on a thread of its own.
-    private func begin(_ call: CallAddress, to destination: RTPDestination, localPort: UInt16?) throws {
-        if let localPort, !PlainRTPOptions.localPorts.contains(localPort) {
-            throw Failure(.failed, "the local port \(localPort) is out of range")
-        }
-        let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
-        let begin = { @Sendable [self] in
-            do throws(CallEnd) {
-                let plain = try stream.begin(to: destination, localPort: localPort)
-                sinks.add(plain)
-                let isWanted = state.withLock { state in
-                    guard !state.isClosed, state.list.note(.standing, of: number, at: MonotonicClock.now()) else {
-                        return false
-                    }
-                    state.plain[number] = plain
-                    return true
-                }
-                guard isWanted else {
-                    sinks.remove(plain)
-                    return plain.close()
-                }
-                events.tell(CallEvent(stream.report(plain, to: destination), in: call))
-            } catch {
-                take(.ended(error), of: call, number)
-            }
-        }
-        do { _ = try Thread(begin) } catch {
-            let sentence = Failure(describing: error)?.sentence ?? "\(error)"
-            take(.ended(CallEnd(.failed, sentence)), of: call, number)
-        }
-    }
-
-    /// Begins to join a call that others run.
-    ///
     /// - Parameters:
-    ///   - files: those that secrets are in; the others stay as they are.
-    ///   - receiver: takes what the other side sends; nil if that is not wanted.
-    func join(
-        _ call: CallAddress,
-        _ secrets: CallSecrets,
-        in files: CallSecretFiles = CallSecretFiles(),
-        receiver: (any FrameReceiver)? = nil
-    ) throws {
-        let (client, peers) = (try network.client(), try network.peers())
-        let number = try state.withLock { try $0.list.begin(call, at: MonotonicClock.now()) }
-        let report = { @Sendable [weak self] (report: CallReport) -> Void in self?.take(report, of: call, number) }
-        let joined: any JoinedCall
-        switch call {
-        case .janus(let address):
-            let current = { @Sendable in files.janus?.current() ?? secrets.janus }
-            joined = JanusCall(to: address, current, codecs: codecs, by: client, to: peers, report: report)
-        case .room(let address):
-            joined = RoomCall(
-                address,
-                codecs: codecs,
-                by: client,
-                to: peers,
-                receiver: receiver,
-                access: access,
-                name: introduction.name,
-                note: introduction.note,
-                report: report
-            )
-        case .whip(let endpoint):
-            let servers = try network.namedServers()
-            var current: (@Sendable () -> String?)?
-            if let text = secrets.whipToken { current = { files.whipToken?.current() ?? text } }
-            let find: WHIPCall.FindServers = { named, found in
-                if let servers { return servers.find(named, for: "\(call)", found: found) }
-                Console.note(
-                    "\(call): relays that the server names are not used, as --relay-only is for those of --turn"
-                )
+    ///   - name: as a command line has it.
+    ///   - settings: what the call needs beside that, by names.
+    func begin(_ name: String, _ settings: [String: String] = [:]) throws {
+        let plan = try kinds.plan(name)
+        let begin = try plan.prepare(settings)
+        let number = try state.withLock { try $0.list.begin(plan, at: MonotonicClock.now()) }
+        // Names take seconds to be looked up.
+        let start = { @Sendable [self] in
+            do { try self.run(plan, number, begin, nil) } catch {
+                take(.ended(CallEnd(describing: error)), of: plan, number)
             }
-            joined = WHIPCall(
-                to: endpoint,
-                token: current,
-                codecs: codecs,
-                by: client,
-                to: peers,
-                findServers: find,
-                report: report
-            )
-        case .plainRTP, .web: preconditionFailure("\(call) is not joined")
         }
-        // It may be over already.
-        state.withLock { state in if !state.list.isOver(number) { state.joined[number] = joined } }
+        do { _ = try Thread(start) } catch { take(.ended(CallEnd(describing: error)), of: plan, number) }
+    }
+
+    private func run(
+        _ plan: CallPlan,
+        _ number: Int,
+        _ begin: CallPlan.Begin,
+        _ receiver: (any FrameReceiver)?
+    ) throws {
+        state.withLock { $0.early[number] = [] }
+        let host = CallHost(name: "\(plan)", network, access: access, receiver: receiver) { [weak self] report in
+            let isEarly = self?.state.withLock { $0.early[number]?.append(report) != nil } ?? true
+            if !isEarly { self?.take(report, of: plan, number) }
+        }
+        let call: any Call
+        do { call = try begin(host) } catch {
+            state.withLock { $0.early[number] = nil }
+            throw error
+        }
+        let isWanted = state.withLock { state in
+            // It may have been left meanwhile.
+            let isWanted = !state.isClosed && !state.list.isOver(number)
+            if isWanted { state.calls[number] = call } else { state.early[number] = nil }
+            return isWanted
+        }
+        if !isWanted { return call.close() }
+        while let reports = state.withLock({ $0.takeEarly(of: number) }) {
+            for report in reports { take(report, of: plan, number) }
+        }
     }
 
     // MARK: - Ending
@@ -188,7 +124,7 @@ final class SenderCalls: Sendable {
         let known = state.withLock { state in
             state.list.entries.last { !$0.isOver && ($0.call.argument == name || "\($0.call)" == name) }?.call
         }
-        guard let call = known ?? (try? CallAddress(parsing: name)) else {
+        guard let call = known ?? (try? kinds.plan(name)) else {
             throw Failure(.failed, "no call of this sender has such a name: it has \(choices)")
         }
         try leave(call)
@@ -200,52 +136,44 @@ final class SenderCalls: Sendable {
         return names.isEmpty ? "none" : names.joined(separator: ", ")
     }
 
-    private func leave(_ call: CallAddress) throws {
-        if call == .web {
-            throw Failure(.failed, "the call web ends with its sender only: \"oriel kick\" sends viewers away")
-        }
+    private func leave(_ plan: CallPlan) throws {
+        if let refusal = plan.refusalToLeave { throw Failure(.failed, refusal) }
         let choices = choices
-        let (joined, plain) = try state.withLock { state in
-            guard let number = state.list.number(of: call) else {
-                throw Failure(.failed, "\(call) is no call of this sender: it has \(choices)")
+        let call = try state.withLock { state in
+            guard let number = state.list.number(of: plan) else {
+                throw Failure(.failed, "\(plan) is no call of this sender: it has \(choices)")
             }
             state.list.note(.ended(nil), of: number, at: MonotonicClock.now())
-            return (state.joined[number], state.plain.removeValue(forKey: number))
+            return state.calls[number]
         }
-        joined?.close()
-        if let plain {
-            sinks.remove(plain)
-            plain.close()
-        }
-        events.tell(CallEvent(CallReport(.ended(nil), "\(call): left"), in: call))
+        call?.close()
+        events.tell(CallEvent(CallReport(.ended(nil), "\(plan): left"), in: plan))
         if areOver { sinks.bell.ring() }
     }
 
-    /// Sends the other member of a room away.
+    /// Sends somebody away.
     ///
-    /// - Returns: whether there is such a member.
-    func kick(_ id: ParticipantID) -> Bool {
-        state.withLock { Array($0.joined.values) }.contains { ($0 as? RoomCall)?.kick(id) ?? false }
-    }
+    /// - Returns: whether there is somebody who can be sent away.
+    func kick(_ id: ParticipantID) -> Bool { running.contains { $0.kick(id) } }
 
-    /// The key by which the other member of a room is recognized later; nil if it has none, or there is no such member.
-    func guestKey(of id: ParticipantID) -> GuestKey? {
-        state.withLock { Array($0.joined.values) }.lazy.compactMap { ($0 as? RoomCall)?.guestKey(of: id) }.first
+    /// What somebody said of itself, and the key by which it is recognized later; nil if there is nobody who can be sent away.
+    func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
+        running.lazy.compactMap { $0.participant(id) }.first
     }
 
     // MARK: - While they run
 
     /// Takes what a call tells.
-    private func take(_ report: CallReport, of call: CallAddress, _ number: Int) {
+    private func take(_ report: CallReport, of call: CallPlan, _ number: Int) {
         if case .ended(let end) = report.event { return take(end, report, of: call, number) }
         events.tell(CallEvent(report, in: call))
         guard let news = CallList.State(report.event) else { return }
         state.withLock { _ = $0.list.note(news, of: number, at: MonotonicClock.now()) }
     }
 
-    private func take(_ end: CallEnd?, _ report: CallReport, of call: CallAddress, _ number: Int) {
+    private func take(_ end: CallEnd?, _ report: CallReport, of call: CallPlan, _ number: Int) {
         let (isNews, isLast) = state.withLock { state in
-            state.joined[number] = nil
+            state.calls[number] = nil
             let isNews = state.list.note(.ended(end), of: number, at: MonotonicClock.now())
             return (isNews, state.list.areOver)
         }
@@ -264,7 +192,8 @@ final class SenderCalls: Sendable {
     /// The calls that are not over, as people name them.
     var names: [String] { state.withLock { $0.list.entries.filter { !$0.isOver }.map { "\($0.call)" } } }
 
-    var plain: [PlainRTPCall] { state.withLock { state in state.plain.sorted { $0.key < $1.key }.map(\.value) } }
+    /// What was sent past the peers, of each call that does.
+    var sent: [PlainRTPStatistics] { running.compactMap(\.facts.sent) }
 
     /// The peers of all calls; nil while there was no call that could have one.
     var peers: PeerGroup? { network.begun }
@@ -274,40 +203,41 @@ final class SenderCalls: Sendable {
 
     /// How each is, those that have ended lately among them.
     func statuses(at now: Instant) -> [SenderStatus.Call] {
-        state.withLock { state in
-            state.list.entries.map { entry in
-                var status = SenderStatus.Call(entry, at: now)
-                if let plain = state.plain[entry.number] {
-                    status.sdp = stream.description(of: plain)
-                    if !plain.statistics.receiverListening {
-                        (status.state, status.reason) = (.away, "nobody listens there")
-                    }
-                }
-                return status
-            }
+        let (entries, calls) = state.withLock { ($0.list.entries, $0.calls) }
+        return entries.map { entry in
+            var status = SenderStatus.Call(entry, at: now)
+            guard !entry.isOver, let facts = calls[entry.number]?.facts else { return status }
+            status.sdp = facts.sdp
+            if let trouble = facts.trouble { (status.state, status.reason) = (.away, trouble) }
+            return status
         }
     }
 
     // MARK: - The end
 
-    /// Leaves all calls; gives servers a moment to hear of it.
+    /// Leaves all calls; gives servers a moment to hear of it. Nobody is let in any more.
     func close() {
-        let (joined, plain) = state.withLock { state in
+        let calls = state.withLock { state in
             state.isClosed = true
-            return (Array(state.joined.values), state.plain)
+            return state.calls.sorted { $0.key < $1.key }.map(\.value)
         }
-        for call in joined { call.close() }
+        for call in calls where !call.saysGoodbye { call.close() }
+        access.close()
+        for call in calls where call.saysGoodbye { call.close() }
         let deadline: Instant = MonotonicClock.now() + Self.farewellTime
         while true {
             let rings = hasEnded.count
-            if state.withLock(\.joined.isEmpty) || MonotonicClock.now() >= deadline { break }
+            let isSaid = !running.contains(where: \.saysGoodbye)
+            if isSaid || MonotonicClock.now() >= deadline { break }
             hasEnded.wait(while: rings, until: deadline)
         }
         network.close()
-        for (number, plain) in plain {
-            plain.close()
-            let call = state.withLock { $0.list.entries.first { $0.number == number }?.call }
-            if let call { take(.ended(nil), of: call, number) }
-        }
+    }
+}
+
+extension CallEnd {
+    /// Why a call could not begin.
+    fileprivate init(describing error: any Error) {
+        self = error as? CallEnd ?? CallEnd(.failed, Failure(describing: error)?.sentence ?? "\(error)")
     }
 }

@@ -13,14 +13,13 @@ import WebRTC
 /// Does what commands ask of a running sender. Any thread may ask.
 final class SenderCommands: Sendable {
     let calls: SenderCalls
-    let web: WebCall?
     let access: AccessControl
     /// Nil where nobody is heard.
     let talk: TalkBack?
     private let work = Mutex(SenderWork())
 
-    init(_ calls: SenderCalls, web: WebCall?, access: AccessControl, talk: TalkBack? = nil) {
-        (self.calls, self.web, self.access, self.talk) = (calls, web, access, talk)
+    init(_ calls: SenderCalls, access: AccessControl, talk: TalkBack? = nil) {
+        (self.calls, self.access, self.talk) = (calls, access, talk)
     }
 
     /// What the encoders did in the last second; called once a second.
@@ -41,7 +40,7 @@ final class SenderCommands: Sendable {
             let viewers = (peers?.statuses ?? []).map { status in
                 SenderStatus.Viewer(
                     status,
-                    name: web?.viewer(status.id)?.name,
+                    name: calls.participant(status.id)?.name,
                     target: peers?.targetBitrate(for: status),
                     talk: status.canSpeak ? talk?.talker(status.id) : nil,
                     now: now
@@ -72,9 +71,9 @@ final class SenderCommands: Sendable {
                 )
             )
         case .kick(let id):
-            let key = web?.viewer(id)?.key ?? calls.guestKey(of: id)
+            let key = calls.participant(id)?.key
             let guest = access.read { $0.guest(key) }
-            if web?.kick(id) ?? false || calls.kick(id) {
+            if calls.kick(id) {
                 if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
                 return .done(visitor: guest.map { SenderReply.Visitor($0) })
             }
@@ -90,13 +89,7 @@ final class SenderCommands: Sendable {
             let forgotten = access.change { engine, _ in engine.forget { name == nil || $0.name == name } }
             return .done(visitor: forgotten.first.map { SenderReply.Visitor($0) })
         case .add(let addition):
-            return reply {
-                try calls.begin(
-                    CallAddress(parsing: addition.name),
-                    CallSecrets(addition),
-                    localPort: addition.localPort
-                )
-            }
+            return reply { try calls.begin(addition.name, addition.settings.mapValues(\.text)) }
         case .leave(let call): return reply { try calls.leave(named: call) }
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
@@ -133,23 +126,6 @@ final class SenderCommands: Sendable {
 
 extension SenderReply.Visitor {
     fileprivate init(_ guest: Guest) { self.init(key: "\(guest.key)", name: guest.name) }
-}
-
-extension CallSecrets {
-    /// - Throws: a `Failure` if the token has characters that no bearer token has.
-    fileprivate init(_ addition: SenderRequest.Addition) throws {
-        guard Self.canBe(whipToken: addition.whipToken) else {
-            throw Failure(.failed, "the token of the WHIP server has characters that no bearer token has")
-        }
-        self.init(
-            whipToken: addition.whipToken,
-            janus: JanusSecrets(
-                apiSecret: addition.janusSecret,
-                token: addition.janusToken,
-                pin: addition.janusPin
-            )
-        )
-    }
 }
 
 /// The work of the encoders in the last second.

@@ -7,8 +7,8 @@ import Talk
 /// Tells who of a sender's peers asks to speak, may, and does.
 final class TalkEvents: Sendable {
     private struct Listeners {
-        var network: CallNetwork?
-        var served: (web: WebCall, status: WebStatus)?
+        var calls: SenderCalls?
+        var status: WebStatus?
     }
 
     private let events: EventLog
@@ -16,18 +16,17 @@ final class TalkEvents: Sendable {
 
     init(_ events: EventLog) { self.events = events }
 
-    /// Tells in which calls peers are from now on.
-    func follow(_ network: CallNetwork) { listeners.withLock { $0.network = network } }
-
-    /// Tells the pages of a web call too from now on, and people the names of its viewers.
-    func follow(_ web: WebCall, _ status: WebStatus) { listeners.withLock { $0.served = (web, status) } }
+    /// Tells the pages of viewers too from now on, and people in which calls peers are, and their names.
+    func follow(_ calls: SenderCalls, _ status: WebStatus) {
+        listeners.withLock { $0 = Listeners(calls: calls, status: status) }
+    }
 
     func tell(_ event: Talkers.Event) {
-        let (network, served) = listeners.withLock { ($0.network, $0.served) }
-        let call = network?.begun?.statuses.first { $0.id == event.peer }?.call
-        events.tell(CallEvent(event, in: call, name: served?.web.viewer(event.peer)?.name ?? ""))
+        let (calls, status) = listeners.withLock { ($0.calls, $0.status) }
+        let call = calls?.peers?.statuses.first { $0.id == event.peer }?.call
+        events.tell(CallEvent(event, in: call, name: calls?.participant(event.peer)?.name ?? ""))
         switch event {
-        case .asked, .granted, .revoked: served?.status.noteTalk()
+        case .asked, .granted, .revoked: status?.noteTalk()
         case .started, .ended: break
         }
     }

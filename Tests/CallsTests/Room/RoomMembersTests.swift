@@ -67,27 +67,18 @@ import WebRTC
         let peers: PeerGroup
         let access: AccessControl
         let call: RoomCall
-        private let web: WebClient
+        private let network: CallNetwork
 
         init(of server: Server, name: String = "", note: String = "", asks: Bool = false) throws {
-            let (log, web) = (log, WebClient(try TLSTrust()))
-            self.web = web
-            peers = try RoomMembersTests.peers()
+            let log = log
+            network = RoomMembersTests.network()
+            peers = try network.peers()
             var settings = AccessEngine.Settings()
             (settings.asks, settings.patience) = (asks, .seconds(600))
             access = AccessControl(settings)
             access.begin(AccessControl.Outlets(wake: {}) { log.note($0.sentence) })
             let address = try RoomAddress(parsing: "room+\(server.origin)/tea")
-            call = RoomCall(
-                address,
-                codecs: [[.vp8]],
-                by: web,
-                to: peers,
-                receiver: Receiver(),
-                access: access,
-                name: name,
-                note: note
-            ) { report in
+            let host = CallHost(name: "\(address)", network, access: access, receiver: Receiver()) { report in
                 if let sentence = report.sentence { log.note(sentence.replacing("\(address): ", with: "")) }
                 switch report.event {
                 case .joined(let participant, _): log.participants.withLock { $0.came.append(participant.id) }
@@ -96,6 +87,7 @@ import WebRTC
                 case .standing, .away, .refused, .remark: break
                 }
             }
+            call = try RoomCall(address, name: name, note: note, in: host)
         }
 
         func wait(for line: String) throws {
@@ -110,12 +102,11 @@ import WebRTC
 
         deinit {
             call.close()
-            web.close()
-            peers.close()
+            network.close()
         }
     }
 
-    private static func peers() throws -> PeerGroup {
+    private static func network() -> CallNetwork {
         let rendition = Rendition(
             id: Rendition.ID(0),
             codec: .vp8,
@@ -125,9 +116,12 @@ import WebRTC
             bitrate: 1_000_000
         )
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        return try PeerGroup(
-            PeerGroup.Configuration(renditions: [rendition], target: TargetBitrate(1_000_000), ice: ice)
-        )
+        let media = SentMedia(codecs: [[.vp8]], renditions: [rendition], target: TargetBitrate(1_000_000)) { _ in
+        } removeSink: { _ in
+        }
+        var configuration = CallNetwork.Configuration(ICEServers(ice), media)
+        configuration.suspends = { nil }
+        return CallNetwork(configuration) { _ in }
     }
 
     // MARK: - Letting in
@@ -291,8 +285,9 @@ import WebRTC
 
     /// Whoever asks when it was heard waits for an answer.
     @Test func aPeerThatHasSaidNothingIsThere() throws {
-        let peers = try Self.peers()
-        defer { peers.close() }
+        let network = Self.network()
+        defer { network.close() }
+        let peers = try network.peers()
         let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
         peer.answer(WebFixture.offer)
         let isSilent = Mutex(false)
@@ -305,8 +300,9 @@ import WebRTC
 
     /// Each candidate costs packets to an address that the other side names.
     @Test func ofManyCandidatesFewAreTried() throws {
-        let peers = try Self.peers()
-        defer { peers.close() }
+        let network = Self.network()
+        defer { network.close() }
+        let peers = try network.peers()
         let targets = try (0..<100).map { _ in try Target() }
         let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
         peer.answer(WebFixture.offer)

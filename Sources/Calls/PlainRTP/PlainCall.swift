@@ -1,0 +1,114 @@
+import Media
+package import Posix
+
+/// A call over plain RTP: the stream, from its first packet to its goodbye.
+package final class PlainCall: Call {
+    package static let kind = "rtp"
+    /// Where RTP may come from, as RTCP has the port after it.
+    package static let localPorts: ClosedRange<UInt16> = 1...65534
+
+    private let host: CallHost
+    private let stream: PlainRTPCall
+
+    /// - Parameters:
+    ///   - localPort: where RTP comes from; nil for any.
+    ///   - publish: gets the session description, for a receiver to open.
+    /// - Throws: a `CallEnd`, or what `publish` throws.
+    init(
+        to destination: RTPDestination,
+        at receiver: SocketAddress,
+        localPort: UInt16?,
+        publish: (String) throws -> Void,
+        in host: CallHost
+    ) throws {
+        self.host = host
+        let media = host.media
+        let rendition = media.renditions[0]
+        stream = try PlainRTPCall(
+            to: receiver,
+            rendition,
+            target: media.target,
+            hasSound: media.offersSound(),
+            localPort: localPort,
+            keyframeInterval: media.keyframeInterval,
+            horizon: media.horizon,
+            soundHorizon: media.soundHorizon
+        )
+        do { try publish(sdp) } catch {
+            stream.close()
+            throw error
+        }
+        media.addSink(stream)
+        let picture = "\(rendition.width)x\(rendition.height) \(rendition.codec.rawValue)"
+        let bitrate = "\(media.target.bitsPerSecond / 1000)k"
+        let sentence = "sending \(picture) at \(bitrate) to \(destination) from port \(stream.localAddress.port)"
+        host.report(CallReport(.standing(nil), sentence))
+    }
+
+    package func close() {
+        host.media.removeSink(stream)
+        stream.close()
+        host.report(.ended(nil))
+    }
+
+    package var facts: CallFacts {
+        var facts = CallFacts()
+        let statistics = stream.statistics
+        (facts.sdp, facts.sent) = (sdp, statistics)
+        facts.trouble = statistics.receiverListening ? nil : "nobody listens there"
+        return facts
+    }
+
+    fileprivate static func localPort(in settings: [String: String]) throws(CallEnd) -> UInt16? {
+        guard let text = settings["localPort"] else { return nil }
+        guard let port = UInt16(text), localPorts ~= port else {
+            throw CallEnd(.failed, "the local port \(text) is out of range")
+        }
+        return port
+    }
+
+    private var sdp: String { stream.sessionDescription(frameRate: host.media.renditions[0].framesPerSecond) }
+}
+
+extension CallKind {
+    /// Receivers of plain RTP.
+    ///
+    /// - Parameters:
+    ///   - localPort: where RTP comes from, for a call of a sender's start; nil for any. Later ones are given theirs as `localPort`.
+    ///   - publisher: for a call of the start, makes what publishes its session description.
+    package static func plainRTP(
+        localPort: UInt16? = nil,
+        publisher: @escaping @Sendable () throws -> @Sendable (String) throws -> Void = { { _ in } }
+    ) -> CallKind {
+        CallKind(form: "rtp://HOST:PORT") { text in
+            guard text.lowercased().hasPrefix("rtp:") else { return nil }
+            let destination = try RTPDestination(parsing: text)
+            var plan = CallPlan(PlainCall.kind, "\(destination)") { settings in
+                let localPort = try settings.map { try PlainCall.localPort(in: $0) } ?? localPort
+                let known = try settings == nil ? destination.resolve() : nil
+                let publish = try settings == nil ? publisher() : { @Sendable (_: String) in }
+                return { host in
+                    let receiver = try known ?? destination.resolve()
+                    return try PlainCall(
+                        to: destination,
+                        at: receiver,
+                        localPort: localPort,
+                        publish: publish,
+                        in: host
+                    )
+                }
+            }
+            plan.writesFiles = true
+            return plan
+        }
+    }
+}
+
+extension RTPDestination {
+    /// Looks up the host, which may take seconds.
+    package func resolve() throws(CallEnd) -> SocketAddress {
+        do throws(UnresolvedHost) { return try SocketAddress.resolve(host: host, port: port) } catch {
+            throw .unresolved(error)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Access
+package import HTTP
+import Media
+import Peers
+import Posix
+
+/// What a web call needs beside its host.
+package struct WebSettings: Sendable {
+    /// Where to serve.
+    package var listen: ListenAddress
+    /// The certificate in use; nil for HTTP.
+    package var tls: (@Sendable () -> TLSIdentity)?
+    /// Of web proxies in front of the server.
+    package var proxies: [AddressRange] = []
+    /// Names by which viewers reach the server, beside its addresses.
+    package var names: [String] = []
+    /// The origins whose pages may use the service without a token.
+    package var origins: [WebOrigin] = []
+    package var iceServerLinks: @Sendable () -> [String] = { [] }
+    package var viewerLimit = 50
+    package var snapshots: WebService.SnapshotSource
+    /// Decides who may be heard; nil for nobody.
+    package var talk: TalkDesk?
+    /// Is shown to viewers, and hears of their number.
+    package var status: WebStatus
+    /// Hears the port at which the server listens.
+    package var opened: @Sendable (UInt16) -> Void = { _ in }
+
+    package init(listen: ListenAddress, snapshots: WebService.SnapshotSource, status: WebStatus) {
+        (self.listen, self.snapshots, self.status) = (listen, snapshots, status)
+    }
+}
+
+/// A web call and the web server in front of it. They live and end together.
+final class ServedWebCall: Call {
+    private let host: CallHost
+    private let status: WebStatus
+    private let call: WebCall
+    private let server: HTTPServer
+    private let service: WebService
+    private let listener: HTTPServer.Listener
+
+    /// Begins to serve.
+    init(_ settings: WebSettings, in host: CallHost) throws {
+        let status = settings.status
+        (self.host, self.status) = (host, status)
+        call = WebCall(
+            try host.network.peers(),
+            codecs: host.media.codecs,
+            viewerLimit: settings.viewerLimit,
+            access: host.access,
+            talk: settings.talk
+        ) { report in
+            host.report(report)
+            status.note(report)
+        }
+        server = HTTPServer(
+            limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: settings.viewerLimit),
+            proxies: settings.proxies
+        )
+        service = WebService(
+            WebService.Configuration(
+                access: host.access,
+                names: settings.names,
+                origins: settings.origins,
+                iceServerLinks: settings.iceServerLinks,
+                snapshots: settings.snapshots
+            ),
+            call: call,
+            status: status
+        )
+        listener = try server.listen(on: settings.listen, tls: settings.tls, respond: service.respond)
+        host.report(CallReport(.standing(nil)))
+        settings.opened(listener.port)
+    }
+
+    /// Takes no more viewers. Those that are there leave with the peers, and after them the server ends, by whose thread the last answers go.
+    func close() {
+        status.note(.stopped)
+        listener.close()
+        service.close()
+        host.network.afterPeers { [host, server] in
+            server.close()
+            host.report(.ended(nil))
+        }
+    }
+
+    func kick(_ id: ParticipantID) -> Bool { call.kick(id) }
+
+    func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? { call.viewer(id) }
+}
+
+extension CallPlan {
+    /// A call for browsers of a sender that cannot begin one: for command lines.
+    package static let web = CallPlan.web(nil)
+
+    fileprivate static func web(_ settings: WebSettings?) -> CallPlan {
+        var plan = CallPlan("web", "web") { handedOver in
+            guard let settings, handedOver == nil else {
+                throw CallEnd(
+                    .failed,
+                    "a sender that runs does not begin to serve web: attach another with \"oriel attach web\""
+                )
+            }
+            return { host in try ServedWebCall(settings, in: host) }
+        }
+        plan.listens = true
+        plan.refusalToLeave = "the call web ends with its sender only: \"oriel kick\" sends viewers away"
+        return plan
+    }
+}
+
+extension CallKind {
+    /// Browsers, and players that speak WHEP.
+    ///
+    /// - Parameter settings: for the call of a sender's start; nil for a sender that has none.
+    package static func web(_ settings: WebSettings? = nil) -> CallKind {
+        CallKind(form: "web") { text in text == "web" ? .web(settings) : nil }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import Calls
+
+struct PlainRTPOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Write the SDP to a file instead of standard output.", valueName: "file"))
+    var sdp: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Local port of RTP; RTCP uses the next one. The kernel chooses if not given.",
+            valueName: "port"
+        )
+    )
+    var localPort: UInt16?
+
+    @Option(
+        help: ArgumentHelp(
+            "Print the receiver's settings and end: commands for ffmpeg, GStreamer or VLC, a mountpoint for Janus, a path for MediaMTX.",
+            valueName: "receiver"
+        )
+    )
+    var print: PlainRTPReceiver?
+
+    /// Makes what publishes the session description of a call. Call it before the process gives up writing files.
+    var publisher: @Sendable () throws -> @Sendable (String) throws -> Void {
+        { [sdp] in try SDPPublisher(path: sdp).publish }
+    }
+
+    func validate() throws {
+        if let localPort, !PlainCall.localPorts.contains(localPort) {
+            throw ValidationError("--local-port \(localPort) is out of range: give 1 to 65534.")
+        }
+    }
+}
+
+extension PlainRTPReceiver: ExpressibleByArgument {}

@@ -1,0 +1,67 @@
+import Calls
+import FrameBridge
+import HTTP
+import ICE
+import Posix
+import Talk
+
+extension WebSettings {
+    /// - Parameters:
+    ///   - token: in force.
+    ///   - certificate: in use; nil for HTTP.
+    ///   - secret: that logins of TURN servers are made of.
+    ///   - talk: who may be heard; nil for nobody.
+    init(
+        _ options: WebOptions,
+        token: String?,
+        _ certificate: ServedCertificate?,
+        _ secret: TURNSecret?,
+        in directory: BridgeDirectory,
+        _ horizon: Horizon,
+        _ talk: TalkBack?,
+        _ status: WebStatus
+    ) throws {
+        let snapshots = WebService.SnapshotSource(of: directory, from: horizon)
+        self.init(listen: options.server.listen, snapshots: snapshots, status: status)
+        iceServerLinks = try options.iceServers.links(secret)
+        tls = certificate?.current
+        names = (certificate?.first.names ?? []) + [options.server.listen.host].compactMap(\.self)
+        (proxies, origins, viewerLimit) = (options.server.proxy, options.allowOrigin, options.maxViewers)
+        self.talk = talk.map { TalkDesk($0) }
+        opened = { port in Console.print(options.links(port: port, token: token, tls: certificate?.first)) }
+    }
+}
+
+extension WebService.SnapshotSource {
+    /// Snapshots of full size, each by a reader of its own.
+    fileprivate init(of directory: BridgeDirectory, from horizon: Horizon) {
+        self.init {
+            // While there are no viewers, the sender learns late of a new horizon.
+            [horizon.instant, try? BridgeInspection(directory).horizon].compactMap(\.self).max()
+        } picture: {
+            do {
+                var reader = try FrameReader(directory: directory)
+                let picture = try BridgePicture(&reader, in: directory.path)
+                let png = try PNGFile.bytes(rgb: picture.rgb, size: picture.size)
+                return .success(WebService.Snapshot(png: png, takenAt: picture.capturedAt))
+            } catch {
+                let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
+                return .failure(WebService.SnapshotFailure(sentence))
+            }
+        }
+    }
+}
+
+extension TalkDesk {
+    fileprivate init(_ talk: TalkBack) {
+        self.init {
+            talk.identify($0, by: $1)
+        } ask: {
+            talk.ask($0)
+        } withdraw: {
+            talk.withdraw($0)
+        } state: {
+            talk.talker($0).state
+        }
+    }
+}
