@@ -63,7 +63,7 @@ let package = Package(
         ),
         .target(
             name: "Sound",
-            dependencies: ["CPulse", "CSampleRate", "FrameBridge", "Posix", "Time"],
+            dependencies: ["CPulse", "CSampleRate", "FrameBridge", "Media", "Posix", "Time"],
             swiftSettings: swift + optimized
         ),
         .target(
@@ -255,7 +255,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SoundTests",
-            dependencies: ["FrameBridge", "Posix", "Sound", "TestSupport", "Time"],
+            dependencies: ["FrameBridge", "Media", "Posix", "Sound", "TestSupport", "Time"],
             swiftSettings: swift + optimized
         ),
         .testTarget(

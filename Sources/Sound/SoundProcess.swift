@@ -1,6 +1,7 @@
 import CPulse
 package import FrameBridge
 import Glibc
+package import Media
 package import Posix
 import Synchronization
 import Time

@@ -1,3 +1,5 @@
+package import Media
+
 /// What a command asks of the sound process: one JSON object on one line, such as `{"mute":{"microphone":true}}`.
 package enum SoundRequest: Codable, Sendable, Equatable {
     case status

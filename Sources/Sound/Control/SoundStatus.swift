@@ -1,3 +1,5 @@
+package import Media
+
 /// The status of the sound process, as `oriel status` tells it. Names and units are those of the command's JSON.
 package struct SoundStatus: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {

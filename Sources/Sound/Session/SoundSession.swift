@@ -1,3 +1,4 @@
+import Media
 import Time
 
 /// Decides when the sound process has a connection to the sound server, and which streams it has there. Sans-IO: events go in with their

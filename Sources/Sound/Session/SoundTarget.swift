@@ -1,3 +1,5 @@
+import Media
+
 /// What a stream on the sound server hears or plays.
 enum SoundTarget: Hashable, Sendable {
     /// All that is played into a sink, by the name of its monitor.
@@ -82,4 +84,12 @@ package enum SoundNote: Equatable, Sendable, CustomStringConvertible {
         case .microphoneOff: "the microphone is off"
         }
     }
+}
+
+/// What matters of the broadcast.
+struct BroadcastView: Equatable {
+    /// Whether a person paused it; also before its capture process has said anything.
+    var isPaused = true
+    /// The process whose window is shown; nil if it shows no window, or one whose process is not known.
+    var process: Int32?
 }

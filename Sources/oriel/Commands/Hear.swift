@@ -2,6 +2,7 @@ import ArgumentParser
 import FrameBridge
 import Glibc
 import JSON
+import Media
 import Posix
 import Sound
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import Media
 import Sound
 
 struct SoundCommand: ParsableCommand {

@@ -1,4 +1,4 @@
-import Sound
+import Media
 
 /// What a sound process keeps for one that comes later.
 struct SoundBequest: Codable {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Sound
+import Media
 
 extension SoundSource: ExpressibleByArgument {}
 

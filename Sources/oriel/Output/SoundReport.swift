@@ -1,3 +1,4 @@
+import Media
 import Sound
 
 extension SoundStatus {

@@ -44,11 +44,3 @@ package struct SoundMute: Sendable, Equatable, Codable {
 
     package init(microphone: Bool = false, all: Bool = false) { (self.microphone, self.all) = (microphone, all) }
 }
-
-/// What matters of the broadcast.
-struct BroadcastView: Equatable {
-    /// Whether a person paused it; also before its capture process has said anything.
-    var isPaused = true
-    /// The process whose window is shown; nil if it shows no window, or one whose process is not known.
-    var process: Int32?
-}
