@@ -37,7 +37,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Calls", "Capture", "CLimits", "CPNG", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON",
+                "Access", "Calls", "Capture", "CLimits", "Configuration", "CPNG", "FrameBridge", "Helpers", "HTTP",
+                "ICE", "JSON",
                 "Media", "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time",
                 "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
@@ -84,6 +85,11 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
+            swiftSettings: safe
+        ),
+        .target(
+            name: "Configuration",
+            dependencies: ["FrameBridge", "HTTP", "JSON", "Media", "Pixels", "Posix"],
             swiftSettings: safe
         ),
         .target(name: "JSON", swiftSettings: safe),
@@ -310,6 +316,7 @@ let package = Package(
             dependencies: ["Access", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
+        .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Posix"], swiftSettings: swift),
         .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(
@@ -333,8 +340,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Access", "Calls", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "oriel", "Peers", "Posix",
-                "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
+                "Access", "Calls", "Configuration", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "oriel",
+                "Peers", "Posix", "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

@@ -29,7 +29,7 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// The form that is parsed.
-    package var argument: String { host == nil ? "\(port)" : description }
+    package var spelling: String { host == nil ? "\(port)" : description }
 
     package var description: String {
         guard let host else { return "port \(port)" }

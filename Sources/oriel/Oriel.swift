@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import Glibc
 
 @main
@@ -26,6 +27,7 @@ struct Oriel: ParsableCommand {
         for descriptor in 0...2 where fcntl(Int32(descriptor), F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
         var command: any ParsableCommand = Oriel()
         do {
+            if try runHanded(CommandLine.arguments) { return }
             command = try parseAsRoot()
             try command.run()
         } catch {
@@ -33,6 +35,18 @@ struct Oriel: ParsableCommand {
             Console.note(failure.sentence)
             Glibc.exit(failure.code.rawValue)
         }
+    }
+
+    /// Runs with the settings that another process of this program handed over. Returns whether one did.
+    private static func runHanded(_ arguments: [String]) throws -> Bool {
+        guard arguments.count == 3, arguments[2] == Handed.flag else { return false }
+        switch arguments[1] {
+        case "start": try Handed.take(CaptureProcessSettings.self).run()
+        case "attach": try SenderProcess(Handed.take(SenderProcessSettings.self)).run()
+        case "hear": try Handed.take(SoundProcessSettings.self).run()
+        default: return false
+        }
+        return true
     }
 
     /// Ends as the parser of arguments says: with help on standard output, or a sentence on standard error.

@@ -33,7 +33,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             precondition(!url.target.utf8.contains { $0 <= 0x20 || $0 >= 0x7F })
             _ = url.summary
         }
-        if let address = ListenAddress(parsing: field) { precondition(ListenAddress(parsing: address.argument) != nil) }
+        if let address = ListenAddress(parsing: field) { precondition(ListenAddress(parsing: address.spelling) != nil) }
         let name = MediaType.name(in: field)
         precondition(MediaType.name(in: name) == name)
         _ = MediaType.isAccepted("application/sdp", by: [field])

@@ -1,15 +1,15 @@
 import ArgumentParser
-import Calls
+import Configuration
 import Glibc
 import ICE
+import JSON
 import Posix
 import TestSupport
 import Testing
 
 @testable import oriel
 
-/// Every option of `oriel share` reaches the process that it is for: what its arguments are parsed to there is what was parsed
-/// here, value by value.
+/// Every option of `oriel share` is in the settings of a process, and arrives there as it was given.
 @Suite struct ForwardingTests {
     /// Values of each option that takes one; several at once where it may be given again. Awkward ones among them.
     private static let values: [String: [[String]]] = [
@@ -74,12 +74,52 @@ import Testing
         )
     }
 
-    /// It stands for a certificate, so it is not given with one.
-    @Test func theMachinesOwnCertificateArrives() throws { try check(["--https", "--listen=8443"]) }
+    /// What the three processes of a share are started with.
+    private struct Processes: Hashable {
+        let texts: [String]
+
+        /// - Throws: if settings are not read as they were handed.
+        init(_ arguments: [String]) throws {
+            // The token of a share that is given none is another one each time.
+            let isOpen = !arguments.contains { $0.hasPrefix("--token") }
+            let share = try Share.parse(arguments + (isOpen ? ["--token=none"] : []))
+            texts = [
+                try Self.handed(share.source.settings(of: share.broadcast)), try Self.handed(share.settings),
+                try Self.handed(share.sound.settings(of: share.broadcast, share.sending.events)),
+            ]
+        }
+
+        private static func handed<Settings: Codable & Equatable>(_ settings: Settings) throws -> String {
+            let text = try settings.jsonLine()
+            #expect(try Settings(jsonLine: text) == settings)
+            return text
+        }
+    }
+
+    /// Each value makes other settings than the others do.
+    @Test func eachValueArrives() throws {
+        let needed = ["--tls-cert": "--tls-key=key", "--tls-key": "--tls-cert=certificate"]
+        for (option, values) in Self.values {
+            let others = needed[option].map { [$0] } ?? []
+            var seen: Set = [try Processes([])]
+            for value in values {
+                let processes = try Processes(others + value.map { "\(option)=\($0)" })
+                // One of several may be the default.
+                #expect(seen.insert(processes).inserted || values.count > 1, "\(option) \(value)")
+            }
+            #expect(seen.count >= values.count, "\(option)")
+        }
+        for flags in [Self.flags.filter { $0.hasPrefix("--no-") || $0 == "--relay-only" }, ["--https"]] {
+            for flag in flags {
+                let relay = ["--turn=u:p@turn.example"]
+                #expect(try Processes(relay + [flag]) != Processes(relay), "\(flag)")
+            }
+        }
+    }
 
     /// All options at once, until each has had all its values. Of sources only one is given.
     @Test(arguments: choices)
-    func eachValueArrives(choice: String) throws {
+    func allArriveTogether(choice: String) throws {
         let options = Self.values.keys.sorted().filter { $0 == choice || !Self.choices.contains($0) }
         let most = options.map { Self.values[$0]!.count }.max()!
         for round in 0..<most {
@@ -87,65 +127,58 @@ import Testing
                 let values = Self.values[option]!
                 return values[round % values.count].map { "\(option)=\($0)" }
             }
-            try check(arguments + Self.flags.filter { $0.hasPrefix("--no-") == round.isMultiple(of: 2) })
+            _ = try Processes(arguments + Self.flags.filter { $0.hasPrefix("--no-") == round.isMultiple(of: 2) })
         }
     }
 
-    @Test func someOptionsArriveWithoutTheOthers() throws {
-        var random = SplitMix(seed: 16)
-        for _ in 0..<15 {
-            var options = Self.values.keys.sorted().filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
-            let choice = Self.choices.randomElement(using: &random)
-            options.removeAll { Self.choices.contains($0) && $0 != choice || $0.hasPrefix("--tls") }
-            try check(
-                options.shuffled(using: &random).flatMap { option in
-                    Self.values[option]!.randomElement(using: &random)!.map { "\(option)=\($0)" }
-                }
-            )
-        }
-    }
-
-    @Test func aSenderThatIsStartedAgainKnowsIt() throws {
-        let share = try Share.parse(["--accept=ask"])
-        let commands = [share.senderCommand, share.laterSenderCommand]
-        #expect(try commands.map { try Attach.parse(Array($0.dropFirst())).again } == [false, true])
+    /// "oriel attach" understands the same words in the same way.
+    @Test func aSenderOfAShareIsOneThatIsAttached() throws {
+        let words = [
+            "--dir=/tmp/a b", "--size=640x480", "--codec=vp9", "--bitrate=800k", "--renditions=3",
+            "--keyframe-interval=2",
+            "--vp8-profile=1", "--no-patches", "--accept=known", "--answer-timeout=9", "--talkback=ask", "--talkers=2",
+            "--listen=[::1]:8081", "--token=0123456789abcdefghij", "--turn=u:p@turn.example", "--ports=50000-50100",
+            "--relay-only", "--whip-token-file=/dev/null", "--as=Ann", "--stats=/tmp/stats", "--events=-", "--no-wake",
+        ]
+        let share = try Share.parse(words + ["--fps=61", "--sound=mic", "--also=rtp://192.0.2.1:5004"])
+        let attach = try Attach.parse(["web", "rtp://192.0.2.1:5004", "--fps=60", "--sound"] + words)
+        #expect(try share.settings == attach.settings)
     }
 
     /// Invariant: token.
-    @Test func secretsStandOnNoCommandLine() throws {
+    @Test func secretsReachTheSenderAloneAndAreNotShown() throws {
         let token = "a-t0ken-0f-the-tests"
         let share = try Share.parse(["--token=\(token)", "--turn=us%3Aer:p%40ss@192.0.2.1", "--turn=me:s3cret@[::1]:1"])
-        for argument in share.captureCommand + share.senderCommand + share.soundCommand {
-            for secret in [token, "us", "p%40ss", "p@ss", "s3cret"] {
-                #expect(!argument.contains(secret) || argument == "--bitrate=2500000", "\(argument)")
-            }
+        let sender = try share.settings
+        let capture = try share.source.settings(of: share.broadcast).jsonLine()
+        let others = try capture + share.sound.settings(of: share.broadcast, nil).jsonLine()
+        for secret in [token, "p%40ss", "p@ss", "s3cret"] {
+            #expect(!others.contains(secret) && !"\(sender)".contains(secret))
         }
-        let secrets = try share.web.secrets()
-        #expect(secrets["ORIEL_TOKEN"] == token)
-        let servers = try #require(secrets["ORIEL_TURN"]).split(separator: "\n").map {
-            try TURNServer(parsing: "\($0)")
-        }
+        #expect(sender.web.token == .given(text: token))
         #expect(
-            try servers.map { try $0.credentials(nil) } == [
+            try sender.web.iceServers.turn.map { try $0.credentials(nil) } == [
                 .password(username: "us:er", password: "p@ss"), .password(username: "me", password: "s3cret"),
             ]
         )
-        #expect(text(of: servers) == text(of: share.web.iceServers.turn))
         // Chosen here, so that a sender that is started again has the same.
-        #expect(try Share.parse([]).web.secrets()["ORIEL_TOKEN"]?.utf8.count == 22)
-        #expect(try Share.parse(["--token=none"]).web.secrets()["ORIEL_TOKEN"] == "none")
+        guard case .given(let chosen) = try Share.parse([]).settings.web.token else {
+            Issue.record("no token")
+            return
+        }
+        #expect(chosen.utf8.count == 22)
+        #expect(try Share.parse(["--token=none"]).settings.web.token == nil)
     }
 
-    /// What stands in a file is read there again, and would be of before in the environment.
-    @Test func secretsInFilesStandInNoEnvironment() throws {
+    /// What stands in a file is read where it is needed, and would be of before in the settings.
+    @Test func secretsInFilesAreNotHanded() throws {
         let folder = try TemporaryDirectory()
         let names = ["turn-secret", "whip-token", "janus-secret", "janus-token", "janus-pin"]
         for name in names { try FileDescriptor.open(folder.file(name), O_WRONLY | O_CREAT).write("s3cret\n") }
-        let options = names.map { "--\($0)-file=\(folder.file($0))" }
-        let share = try Share.parse(options + ["--turn=turn.example", "--token=none"])
-        let secrets = try share.web.secrets().merging(share.joined.secrets()) { $1 }
-        #expect(secrets.count == 7 && !secrets.values.contains { $0.contains("s3cret") })
-        #expect(Set(options).isSubset(of: share.senderCommand))
+        let share = try Share.parse(names.map { "--\($0)-file=\(folder.file($0))" } + ["--turn=turn.example"])
+        let text = try share.settings.jsonLine()
+        #expect(!text.contains("s3cret"))
+        for name in names { #expect(text.contains("\"path\":\"\(folder.file(name))\"")) }
     }
 
     @Test func iceServersAreParsedToThemselves() throws {
@@ -167,48 +200,11 @@ import Testing
             let place = hosts.randomElement(using: &random)! + ["", ":1", ":65535"].randomElement(using: &random)!
             let end = ["", "?transport=udp", "?transport=tcp"].randomElement(using: &random)!
             let scheme = ["", "turn:", end.hasSuffix("udp") ? "" : "turns:"].randomElement(using: &random)!
-            let turn = try TURNServer(parsing: "\(scheme)\(escaped(user)):\(escaped(password))@\(place)\(end)")
+            let turn = try TURNServer(spelling: "\(scheme)\(escaped(user)):\(escaped(password))@\(place)\(end)")
             #expect(try turn.credentials(TURNSecret("secret")) == .password(username: user, password: password))
-            #expect(text(of: try TURNServer(parsing: turn.argument)) == text(of: turn))
-            let stun = try STUNServer(parsing: place)
-            #expect(text(of: try STUNServer(parsing: stun.argument)) == text(of: stun))
+            #expect(try TURNServer(spelling: turn.spelling) == turn)
+            let stun = try STUNServer(spelling: place)
+            #expect(try STUNServer(spelling: stun.spelling) == stun)
         }
-    }
-
-    /// Parses the options, and what is made of them for each process, and compares.
-    private func check(_ arguments: [String]) throws {
-        var share = try Share.parse(arguments)
-        #expect(share.captureCommand.first == Start.configuration.commandName ?? "start")
-        let start = try Start.parse(Array(share.captureCommand.dropFirst()))
-        #expect(text(of: start.broadcast) == text(of: share.broadcast), "\(arguments)")
-        #expect(text(of: start.source) == text(of: share.source), "\(arguments)")
-        #expect(share.senderCommand.first == Attach.configuration.commandName ?? "attach")
-        let attach = try Attach.parse(Array(share.senderCommand.dropFirst()))
-        // These go by the environment.
-        (share.web.token, share.web.iceServers.turn) = (nil, [])
-        #expect(attach.calls == [.web] + share.also)
-        #expect(attach.fps == min(share.source.fps, 60))
-        #expect(text(of: attach.broadcast) == text(of: share.broadcast), "\(arguments)")
-        #expect(text(of: attach.video) == text(of: share.video), "\(arguments)")
-        #expect(text(of: attach.entry) == text(of: share.entry), "\(arguments)")
-        #expect(text(of: attach.web) == text(of: share.web), "\(arguments)")
-        #expect(text(of: attach.room) == text(of: share.room), "\(arguments)")
-        #expect(attach.sound == share.sound.isHeard)
-        #expect(text(of: attach.talk) == text(of: share.talk), "\(arguments)")
-        #expect(text(of: attach.sender) == text(of: share.sending), "\(arguments)")
-        #expect(share.soundCommand.first == Hear.configuration.commandName ?? "hear")
-        let hear = try Hear.parse(Array(share.soundCommand.dropFirst()))
-        #expect(text(of: hear.broadcast) == text(of: share.broadcast), "\(arguments)")
-        #expect(text(of: hear.sound) == text(of: share.sound), "\(arguments)")
-        #expect(hear.events == share.sending.events && !hear.goesOn)
-        // Files of secrets are read again, each time that they are needed.
-        #expect(text(of: attach.joined) == text(of: share.joined))
-    }
-
-    /// All that a value holds.
-    private func text(of value: some Any) -> String {
-        var text = ""
-        dump(value, to: &text)
-        return text
     }
 }

@@ -1,4 +1,5 @@
 import Calls
+import Configuration
 import Helpers
 import ICE
 import Testing
@@ -38,7 +39,7 @@ import Testing
     @Test func secretsOfJanusAreThoseOfTheTime() throws {
         let reader = try PlayedReader(["secret", "token"])
         let first = JanusSecrets(apiSecret: "s1", token: "t1", pin: "p")
-        let files = JoinedCallOptions.renewed(first, in: [\.apiSecret, \.token], from: reader.files)
+        let files = CallCredentials.renewed(first, in: [\.apiSecret, \.token], from: reader.files)
         try reader.answer(["s1", "t2\n"])
         #expect(files.current() == JanusSecrets(apiSecret: "s1", token: "t2", pin: "p"))
         try reader.answer(["s2", nil])

@@ -1,4 +1,5 @@
 import Calls
+import Configuration
 import ICE
 import Peers
 import Sender
@@ -32,6 +33,6 @@ import Time
         ("turns:u:p@[::1]", "turns:[::1]:5349"),
     ])
     func aServerIsNamedWithoutItsLogin(text: String, name: String) throws {
-        #expect(try TURNServer(parsing: text).name == name)
+        #expect(try TURNServer(spelling: text).description == name)
     }
 }

@@ -1,11 +1,8 @@
 import ArgumentParser
 import Calls
-import FrameBridge
-import HTTP
-import Posix
-import Sender
+import Configuration
 
-struct Attach: ParsableCommand {
+struct Attach: ParsableCommand, SenderCommand {
     static let configuration = CommandConfiguration(
         abstract: "Attach a sender to a broadcast and stream it into calls.",
         discussion: """
@@ -35,7 +32,7 @@ struct Attach: ParsableCommand {
 
     @OptionGroup var choice: SenderChoice
     @OptionGroup var video: VideoOptions
-    @OptionGroup var sender: SenderOptions
+    @OptionGroup var sending: SenderOptions
     @OptionGroup var entry: AcceptOptions
     @OptionGroup var talk: TalkOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
@@ -54,14 +51,6 @@ struct Attach: ParsableCommand {
 
     @Flag(inversion: .prefixedNo, help: "Wait for a broadcast if there is none; with --running, until the calls stand.")
     var wait = true
-
-    /// Whether "oriel share" starts it again after a crash.
-    @Flag(help: .hidden)
-    var again = false
-
-    /// The process group of "oriel share", where a person can type there.
-    @Option(help: .hidden)
-    var terminalGroup: Int32?
 
     func validate() throws {
         guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
@@ -94,20 +83,25 @@ struct Attach: ParsableCommand {
     func run() throws {
         if let handOver = try handOver() { return try handOver.run() }
         if let receiver = rtp.print {
-            let rendition = video.renditions(fps: fps)[0]
+            let rendition = video.settings.renditions(fps: fps)[0]
             for destination in try calls.map({ try RTPDestination(parsing: $0.argument) }) {
                 Console.emit(try receiver.instructions(for: destination, rendition, hasSound: sound))
             }
             return
         }
-        let signals = try TerminationSignals()
-        try sender.requireFiles()
-        try requireThreads()
-        guard let reader = try AttachedReader.open(broadcast, waits: wait, until: signals) else { return }
-        let log = try sender.stats.map { try StatisticsLog(path: $0) }
-        let events = try EventLog(path: sender.events)
-        guard let rendering = try PreparedRendering.prepare(rendering, broadcast, until: signals) else { return }
-        let end = try send(reader, log: log, events, rendering, until: signals)
-        if end == .broadcastStopped { Console.note("the broadcast has ended") }
+        let settings = try settings
+        Secret.Variable.removeAll()
+        try SenderProcess(settings).run()
+    }
+
+    var settings: SenderProcessSettings {
+        get throws {
+            var settings = try settings(for: calls)
+            settings.framesPerSecond = fps
+            (settings.rendering.render, settings.rendering.preview) = (rendering.render, rendering.preview)
+            (settings.plain.sdp, settings.plain.localPort) = (rtp.sdp, rtp.localPort)
+            (settings.conduct.offersSound, settings.conduct.waitsForBroadcast) = (sound, wait)
+            return settings
+        }
     }
 }

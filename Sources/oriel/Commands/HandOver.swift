@@ -73,7 +73,7 @@ struct HandOver: ParsableArguments {
 
     /// The request for a call, with the settings that it may need and no others.
     private func addition(of call: CallPlan) throws -> SenderRequest.Addition {
-        var settings = try joined.secrets(of: call).mapValues { SenderRequest.Setting.text($0) }
+        var settings = try joined.settings.secrets(of: call).mapValues { SenderRequest.Setting.text($0) }
         if call.kind == PlainCall.kind, let port = rtp.localPort { settings["localPort"] = .number(port) }
         return SenderRequest.Addition(name: call.argument, settings: settings)
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import FrameBridge
 import Glibc
 import JSON
@@ -23,17 +24,19 @@ struct Hear: ParsableCommand {
     )
     var events: String?
 
-    @Flag(name: .customLong("continue"), help: .hidden)
-    var goesOn = false
+    func run() throws { try sound.settings(of: broadcast, events).run() }
+}
 
+/// The sound process.
+extension SoundProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()
-        let directory = try broadcast.directory(create: true)
+        let directory = try BridgeDirectory(path: broadcast, create: true)
         let seat = try SoundSeat(in: directory)
         let kept = seat.kept
         let bequest = kept.flatMap { try? SoundBequest(jsonLine: $0) }
         // "oriel sound" may have changed it since the first start.
-        let wish = goesOn ? bequest?.wish ?? sound.wish : sound.wish
+        let wish = goesOn ? bequest?.wish ?? wish : wish
         // What cannot be read may have been a mute.
         let mute = bequest?.mute ?? SoundMute(microphone: kept != nil, all: kept != nil)
         let listener = try seat.listen()

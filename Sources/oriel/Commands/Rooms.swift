@@ -1,5 +1,6 @@
 import ArgumentParser
 import Calls
+import Configuration
 import Glibc
 import HTTP
 import Posix
@@ -44,8 +45,10 @@ struct Rooms: ParsableCommand {
         try requireThreads()
         // What clients send in a burst, and leave unread, is large beside all else here, and is gone soon.
         returnFreedMemory(ofBlocksFrom: 16 << 10)
+        let server = server.settings
         let tls = try server.tls()
-        let secret = try iceServers.secret()
+        let iceServers = try iceServers.settings
+        let secret = try iceServers.turnSecret()
         let iceServerLinks = try iceServers.links(secret)
         let secretFile = try iceServers.file(of: secret)
         // Netlink tells the machine's addresses, for the links.
@@ -67,7 +70,7 @@ struct Rooms: ParsableCommand {
         let limits = limits
         // Clients that poll send by other connections, and networks beside this one have some, too.
         configuration.mostHeldGets = max(limits.connections / 4, 16)
-        let http = HTTPServer(limits: limits, proxies: server.proxy)
+        let http = HTTPServer(limits: limits, proxies: server.proxies)
         defer { http.close() }
         let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
         let listener = try http.listen(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import FrameBridge
 import Sender
 
@@ -10,7 +11,7 @@ struct SetCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp("Bits a second from now on, such as 800k or 2.5M.", valueName: "rate"),
-        transform: { try Bitrate(parsing: $0) }
+        transform: { try Bitrate(spelling: $0) }
     )
     var bitrate: Bitrate
 

@@ -1,12 +1,13 @@
 import ArgumentParser
 import Calls
+import Configuration
 import FrameBridge
 import Glibc
 import HTTP
 import Posix
 import Time
 
-struct Share: ParsableCommand {
+struct Share: ParsableCommand, SenderCommand {
     static let configuration = CommandConfiguration(
         abstract: "Share the screen with browsers: start a broadcast and serve it.",
         discussion: """
@@ -52,54 +53,31 @@ struct Share: ParsableCommand {
         signal(SIGTSTP, SIG_IGN)
         let signals = try TerminationSignals()
         // All processes would say the same about a file that cannot be written, or a broadcast that is there already.
-        try sending.requireFiles()
+        try OutputFile.requireWritable(sending.stats, sending.events)
         let directory = try broadcast.directory(create: true)
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
-        // Secrets go neither onto a command line, which everybody on the machine can read, nor to the capture process.
-        let secrets = try web.secrets().merging(joined.secrets()) { secret, _ in secret }
-        for name in secrets.keys { unsetenv(name) }
+        let capture = try SupervisedProcess("capture process", "start", source.settings(of: broadcast))
+        let sender = try SupervisedProcess("sender", "attach", settings)
+        let sound = try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events))
+        Secret.Variable.removeAll()
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
         // Whichever of its processes ends first.
         defer { SoundSeat.forgetEnded(in: directory) }
-        try supervise(
-            SupervisedProcess(
-                "capture process",
-                arguments: captureCommand,
-                laterArguments: captureCommand + ["--continue"]
-            ),
-            SupervisedProcess(
-                "sender",
-                arguments: senderCommand,
-                laterArguments: laterSenderCommand,
-                environment: secrets
-            ),
-            SupervisedProcess("sound process", arguments: soundCommand, laterArguments: soundCommand + ["--continue"]),
-            until: signals
-        )
+        try supervise(capture, sender, sound, until: signals)
     }
 
     private var calls: [CallPlan] { [.web] + also }
 
-    /// The command line of the capture process.
-    var captureCommand: [String] { ["start"] + broadcast.arguments + source.arguments }
-
-    /// The command line of a sender that is started again.
-    var laterSenderCommand: [String] { senderCommand + ["--again"] }
-
-    /// The command line of the sender, which learns the secrets of `WebOptions` by its environment.
-    var senderCommand: [String] {
-        ["attach"] + calls.map(\.argument) + ["--fps=\(min(source.fps, 60))"] + broadcast.arguments + video.arguments
-            + (sound.isHeard ? ["--sound"] : []) + entry.arguments + talk.arguments + web.arguments
-            + room.arguments + joined.arguments + sending.arguments
-            + (Asker.terminalGroup.map { ["--terminal-group=\($0)"] } ?? [])
-    }
-
-    /// The command line of the sound process.
-    var soundCommand: [String] {
-        ["hear"] + broadcast.arguments + sound.arguments + (sending.events.map { ["--events=\($0)"] } ?? [])
+    var settings: SenderProcessSettings {
+        get throws {
+            var settings = try settings(for: calls)
+            settings.framesPerSecond = min(source.fps, 60)
+            settings.conduct.offersSound = sound.isHeard
+            return settings
+        }
     }
 
     /// Runs all processes until one has done its work, cannot do it, or a signal comes.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Configuration
 import FrameBridge
 import Glibc
 import Pixels
@@ -25,14 +26,26 @@ struct Start: ParsableCommand {
     var stats: String?
 
     func run() throws {
-        if detach { return try Detachment.start(broadcast) }
+        var settings = try source.settings(of: broadcast)
+        (settings.statistics, settings.goesOn) = (stats, goesOn)
+        if detach { try Detachment.start(settings) } else { try settings.run() }
+    }
+}
+
+/// The capture process.
+extension CaptureProcessSettings {
+    func run() throws {
         let signals = try TerminationSignals()
-        var settings = try source.settings()
-        let directory = try broadcast.directory(create: true)
-        settings.goesOn = goesOn
+        let directory = try BridgeDirectory(path: broadcast, create: true)
         // "oriel source" may have changed the source since the first start. Words with a mark mean that very window.
-        if goesOn, let shown = try directory.shownSource().flatMap({ CaptureSource($0) }) { settings.source = shown }
-        let log = try stats.map { try StatisticsFile(path: $0) }
+        let shown = goesOn ? try directory.shownSource().flatMap { CaptureSource($0) } : nil
+        var settings = CaptureSettings(try shown ?? read(CaptureSource(source), orElse: "\(source) cannot be shown"))
+        settings.display = display
+        settings.framesPerSecond = framesPerSecond
+        settings.showsCursor = drawsPointer
+        settings.storage = storage
+        settings.goesOn = goesOn
+        let log = try statistics.map { try StatisticsFile(path: $0) }
         let authority = try XAuthority()
         settings.willConnect = { authority?.renew() }
         try enterSandbox(by: sandbox(directory.path).enter)
@@ -47,7 +60,7 @@ struct Start: ParsableCommand {
 
     /// Allows Unix sockets for the X server, and the network only if the display names a host.
     private func sandbox(_ folder: String) -> Sandbox {
-        let display = source.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
+        let display = display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
         return Sandbox(writable: folder, readable: [], socketFamilies: families, sharesSegments: true)
@@ -72,7 +85,7 @@ struct SourceOptions: ParsableArguments {
             "Where frames lie: \"file\", which readers map (the default), or \"memfd\", sealed memory that readers ask for.",
             valueName: "storage"
         ),
-        transform: { try parsed(FrameStorage(rawValue: $0), orElse: "\"\($0)\" is neither file nor memfd.") }
+        transform: { try read(FrameStorage(rawValue: $0), orElse: "\"\($0)\" is neither file nor memfd.") }
     )
     var bridge = FrameStorage.file
 
@@ -80,18 +93,10 @@ struct SourceOptions: ParsableArguments {
         guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
     }
 
-    /// The same options for a child process.
-    var arguments: [String] {
-        ["--fps=\(fps)", cursor ? "--cursor" : "--no-cursor", "--bridge=\(bridge.rawValue)"] + choice.arguments
-            + (display.map { ["--display=\($0)"] } ?? [])
-    }
-
-    func settings() throws(X11Error) -> CaptureSettings {
-        var settings = CaptureSettings(try choice.source())
-        settings.display = display
-        settings.framesPerSecond = fps
-        settings.showsCursor = cursor
-        settings.storage = bridge
+    func settings(of broadcast: BroadcastOptions) throws -> CaptureProcessSettings {
+        var settings = CaptureProcessSettings(of: try broadcast.path)
+        (settings.display, settings.source) = (display, try choice.source().words)
+        (settings.framesPerSecond, settings.drawsPointer, settings.storage) = (fps, cursor, bridge)
         return settings
     }
 }
@@ -126,12 +131,6 @@ struct SourceChoice: ParsableArguments {
             throw ValidationError("\(text) is no window: give an identifier from \"oriel list\", such as 0x2400007.")
         }
         return id
-    }
-
-    /// The same options for a child process.
-    var arguments: [String] {
-        [monitor.map { "--monitor=\($0)" }, region.map { "--region=\($0)" }, window.map { "--window=\($0)" }]
-            .compactMap(\.self)
     }
 
     func source() throws(X11Error) -> CaptureSource {

@@ -1,15 +1,8 @@
 import Access
 import ArgumentParser
+import Configuration
 
-/// Who is let into a call.
-enum AcceptPolicy: String, ExpressibleByArgument, CaseIterable {
-    /// Everybody who finds it.
-    case all
-    /// Viewers that a person accepts.
-    case ask
-    /// Known viewers, and others that a person accepts.
-    case known
-}
+extension AcceptPolicy: ExpressibleByArgument {}
 
 /// The options about who is let into the calls of a sender.
 struct AcceptOptions: ParsableArguments {
@@ -20,21 +13,23 @@ struct AcceptOptions: ParsableArguments {
             valueName: "all|ask|known"
         )
     )
-    var accept = AcceptPolicy.all
+    var accept = AccessSettings().accept
 
     @Option(help: ArgumentHelp("How long a viewer that knocks waits for an answer, 1 to 3600 s.", valueName: "seconds"))
-    var answerTimeout = 30
+    var answerTimeout = AccessSettings().answerTimeout
 
     func validate() throws {
         guard 1...3600 ~= answerTimeout else {
             throw ValidationError("--answer-timeout \(answerTimeout) is out of range: give 1 to 3600.")
         }
     }
+}
 
+extension AccessSettings {
     /// Who need not knock, and how long the others wait. If the file of those who are known is damaged, that is told, and there are none.
     ///
     /// - Parameter number: of the first knock.
-    func settings(countingFrom number: Int) -> AccessEngine.Settings {
+    func engine(countingFrom number: Int) -> AccessEngine.Settings {
         var settings = AccessEngine.Settings()
         settings.asks = accept != .all
         settings.patience = .seconds(answerTimeout)
@@ -52,7 +47,4 @@ struct AcceptOptions: ParsableArguments {
             return []
         }
     }
-
-    /// The same options for a child process.
-    var arguments: [String] { ["--accept=\(accept.rawValue)", "--answer-timeout=\(answerTimeout)"] }
 }

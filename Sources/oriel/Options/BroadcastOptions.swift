@@ -16,9 +16,6 @@ struct BroadcastOptions: ParsableArguments {
         }
     }
 
-    /// The same options for a child process. Each value stands with its option in one argument, as it may begin with a dash.
-    var arguments: [String] { ["--name=\(name)"] + (dir.map { ["--dir=\($0)"] } ?? []) }
-
     /// Opens the broadcast's folder.
     func directory(create: Bool = false) throws -> BridgeDirectory {
         try BridgeDirectory(path: path, create: create)

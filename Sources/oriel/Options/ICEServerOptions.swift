@@ -1,5 +1,6 @@
 import ArgumentParser
 import Calls
+import Configuration
 import Glibc
 import Helpers
 import ICE
@@ -8,7 +9,7 @@ import ICE
 struct ICEServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("STUN server for both sides of a call.", valueName: "host[:port]"),
-        transform: { try STUNServer(parsing: $0) }
+        transform: { try STUNServer(spelling: $0) }
     )
     var stun: STUNServer?
 
@@ -19,7 +20,7 @@ struct ICEServerOptions: ParsableArguments {
                 + "showing them in the list of processes.",
             valueName: "user:password@host[:port][?transport=tcp]"
         ),
-        transform: { try TURNServer(parsing: $0) }
+        transform: { try TURNServer(spelling: $0) }
     )
     var turn: [TURNServer] = []
 
@@ -34,27 +35,38 @@ struct ICEServerOptions: ParsableArguments {
     var turnSecretFile: String?
 
     func validate() throws {
-        let secret = try self.secret()
-        for server in try turnServers() { _ = try server.credentials(secret) }
+        let settings = try settings
+        let secret = try settings.turnSecret()
+        for server in settings.turn { _ = try server.credentials(secret) }
     }
 
-    /// The TURN servers of the command line, or else of the environment.
-    func turnServers() throws(ValidationError) -> [TURNServer] {
-        if !turn.isEmpty { return turn }
-        let lines = getenv("ORIEL_TURN").map { String(cString: $0).split(separator: "\n") } ?? []
-        do throws(ValidationError) {
-            return try lines.map { line throws(ValidationError) in try TURNServer(parsing: String(line)) }
-        } catch {
-            throw ValidationError("ORIEL_TURN is not a TURN server: \(error.message)")
+    var settings: ICEServerSettings {
+        get throws(ValidationError) {
+            var settings = ICEServerSettings()
+            settings.stun = stun
+            settings.turn = try turnServers()
+            settings.secret = Secret(in: turnSecretFile, or: .turnSecret)
+            return settings
         }
     }
 
-    private func turnSecret() throws -> String? {
-        try oriel.secret(in: turnSecretFile, or: "ORIEL_TURN_SECRET", "secret of the TURN servers")
+    /// The TURN servers of the command line, or else of the environment.
+    private func turnServers() throws(ValidationError) -> [TURNServer] {
+        if !turn.isEmpty { return turn }
+        let lines = Secret.Variable.turn.text?.split(separator: "\n") ?? []
+        do throws(ConfigurationError) {
+            return try lines.map { line throws(ConfigurationError) in try TURNServer(spelling: String(line)) }
+        } catch {
+            throw ValidationError("ORIEL_TURN is not a TURN server: \(error)")
+        }
     }
+}
 
+extension ICEServerSettings {
     /// The secret that logins are made of; nil for none.
-    func secret() throws -> TURNSecret? { try turnSecret().map { TURNSecret($0) } }
+    func turnSecret() throws -> TURNSecret? {
+        try secret?.text("secret of the TURN servers").map { TURNSecret($0) }
+    }
 
     /// Makes the reader that renews the secret from its file; nil if there is no file, or no server. Call it before the first thread starts,
     /// and before files are closed.
@@ -64,37 +76,46 @@ struct ICEServerOptions: ParsableArguments {
         of secret: TURNSecret?,
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
     ) throws -> TURNSecretFile? {
-        guard let secret, let turnSecretFile, try !turnServers().isEmpty else { return nil }
-        let files = try NamedFiles.open([turnSecretFile], "the secret of the TURN servers", ended: readerEnded)
-        return TURNSecretFile(turnSecretFile, of: secret, by: files)
+        guard let secret, let path = self.secret?.path, !turn.isEmpty else { return nil }
+        let files = try NamedFiles.open([path], "the secret of the TURN servers", ended: readerEnded)
+        return TURNSecretFile(path, of: secret, by: files)
     }
 
     /// The servers as this machine uses them. Looking up names may take seconds.
     func servers(_ configuration: ICEAgent.Configuration, _ secret: TURNSecret?) throws -> ICEServers {
         var servers = ICEServers(configuration)
         if let stun { try servers.addSTUN(stun.name, host: stun.host, port: stun.port) }
-        for turn in try turnServers() { try servers.add(ICEServers.Relay(turn, turn.credentials(secret))) }
+        for turn in turn { try servers.add(ICEServers.Relay(turn, turn.credentials(secret))) }
         return servers
     }
 
     /// `Link` values for the other side (draft-ietf-wish-whep-04 §4.6), with logins that last from now on.
     func links(_ secret: TURNSecret?) throws -> @Sendable () -> [String] {
-        let stun = stun.map { [$0.link] } ?? []
-        let turn = try turnServers().map { ($0, try $0.credentials(secret)) }
+        let stun = stun.map { ["<\($0.name)>; rel=\"ice-server\""] } ?? []
+        let turn = try turn.map { ($0, try $0.credentials(secret)) }
         return { stun + turn.map { server, credentials in server.link(credentials) } }
     }
+}
 
-    /// The same options for a child process, without their secrets: the file of one is read there.
-    var arguments: [String] {
-        (stun.map { ["--stun=\($0.argument)"] } ?? []) + (turnSecretFile.map { ["--turn-secret-file=\($0)"] } ?? [])
+extension TURNServer {
+    /// - Parameter secret: the secret that the server shares with this machine, of which logins are made; nil for none.
+    func credentials(_ secret: TURNSecret?) throws(ValidationError) -> TURNCredentials {
+        if let login { return .password(username: login.username, password: login.password) }
+        if let secret { return .secret(secret, lifetime: Self.loginLifetime) }
+        throw ValidationError(
+            "the TURN server \(host) has no login: give USER:PASSWORD@HOST, or --turn-secret-file."
+        )
     }
 
-    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
-    func secrets() throws -> [String: String] {
-        [
-            "ORIEL_TURN": try turnServers().map(\.argument).joined(separator: "\n"),
-            "ORIEL_TURN_SECRET": try turnSecretFile == nil ? turnSecret() ?? "" : "",
-        ]
+    /// draft-uberti-behave-turn-rest-00 §2.2 recommends a day.
+    private static let loginLifetime = Duration.seconds(86_400)
+
+    /// draft-ietf-wish-whep-04 §4.6.
+    func link(_ credentials: TURNCredentials) -> String {
+        let (scheme, way) = transport == .tls ? ("turns", "tcp") : ("turn", transport.rawValue)
+        let (username, password) = credentials.current()
+        return "<\(scheme):\(urlHost(host)):\(port)?transport=\(way)>; rel=\"ice-server\"; "
+            + "username=\"\(username)\"; credential=\"\(password)\"; credential-type=\"password\""
     }
 }
 
@@ -106,6 +127,6 @@ extension ICEServers.Relay {
             case .tcp: .tcp
             case .tls: .tls
             }
-        self.init(server.name, host: server.host, port: server.port, transport, credentials)
+        self.init(server.description, host: server.host, port: server.port, transport, credentials)
     }
 }

@@ -1,10 +1,9 @@
 import ArgumentParser
 import Calls
+import Configuration
 import Helpers
 
 struct JoinedCallOptions: ParsableArguments {
-    typealias JanusField = WritableKeyPath<JanusSecrets, String?> & Sendable
-
     @Option(
         help: ArgumentHelp(
             "A file with the bearer token of the WHIP server, read again for each request, so that it may be renewed; the "
@@ -45,29 +44,31 @@ struct JoinedCallOptions: ParsableArguments {
             throw ValidationError("\(call) is given twice.")
         }
         func servers(_ kind: String) -> Int { Set(calls.filter { $0.kind == kind }.map(\.server)).count }
-        if servers(WHIPCall.kind) > 1, try whipToken() != nil {
+        if servers(WHIPCall.kind) > 1, try settings.currentWHIPToken() != nil {
             throw ValidationError("a WHIP token is for one server: attach a sender to each.")
         }
-        if servers(JanusCall.kind) > 1, try janusSecrets() != JanusSecrets() {
+        if servers(JanusCall.kind) > 1, try settings.janusSecrets() != JanusSecrets() {
             throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
     }
 
-    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
-    func secrets() throws -> [String: String] {
-        let janus = try janusSecrets()
-        return [
-            "ORIEL_WHIP_TOKEN": try whipTokenFile == nil ? whipToken() ?? "" : "",
-            "ORIEL_JANUS_SECRET": janusSecretFile == nil ? janus.apiSecret ?? "" : "",
-            "ORIEL_JANUS_TOKEN": janusTokenFile == nil ? janus.token ?? "" : "",
-            "ORIEL_JANUS_PIN": janusPinFile == nil ? janus.pin ?? "" : "",
-        ]
+    var settings: CallCredentials {
+        var settings = CallCredentials()
+        settings.whipToken = Secret(in: whipTokenFile, or: .whipToken)
+        settings.janusSecret = Secret(in: janusSecretFile, or: .janusSecret)
+        settings.janusToken = Secret(in: janusTokenFile, or: .janusToken)
+        settings.janusPin = Secret(in: janusPinFile, or: .janusPin)
+        return settings
     }
+}
+
+extension CallCredentials {
+    typealias JanusField = WritableKeyPath<JanusSecrets, String?> & Sendable
 
     /// The secrets that a call may need, by the names of its kind. Nothing is read for others.
     func secrets(of call: CallPlan) throws -> [String: String] {
         var secrets: [String: String] = [:]
-        if call.kind == WHIPCall.kind { secrets["whipToken"] = try whipToken() }
+        if call.kind == WHIPCall.kind { secrets["whipToken"] = try currentWHIPToken() }
         if call.kind == JanusCall.kind {
             let janus = try janusSecrets()
             (secrets["janusSecret"], secrets["janusToken"], secrets["janusPin"]) = (
@@ -75,15 +76,6 @@ struct JoinedCallOptions: ParsableArguments {
             )
         }
         return secrets
-    }
-
-    /// The same options for a child process, without secrets: their files are read there, each time that they are needed.
-    var arguments: [String] {
-        [
-            whipTokenFile.map { "--whip-token-file=\($0)" }, janusSecretFile.map { "--janus-secret-file=\($0)" },
-            janusTokenFile.map { "--janus-token-file=\($0)" }, janusPinFile.map { "--janus-pin-file=\($0)" },
-        ]
-        .compactMap(\.self)
     }
 
     /// Adds the secrets that these calls need, and starts the readers of their files. Call it before the first thread starts, and before files
@@ -96,10 +88,10 @@ struct JoinedCallOptions: ParsableArguments {
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
     ) throws {
         let kinds = Set(calls.map(\.kind))
-        if kinds.contains(WHIPCall.kind), let token = try whipToken() {
+        if kinds.contains(WHIPCall.kind), let token = try currentWHIPToken() {
             settings.whipToken = { token }
-            if let whipTokenFile {
-                let files = try NamedFiles.open([whipTokenFile], "the token", ended: readerEnded)
+            if let path = whipToken?.path {
+                let files = try NamedFiles.open([path], "the token", ended: readerEnded)
                 let renewed = RenewedValue(token, from: files) { token, files in
                     if let bytes = files[0], let text = try? Self.token(from: bytes) { token = text }
                 }
@@ -110,7 +102,7 @@ struct JoinedCallOptions: ParsableArguments {
             let secrets = try janusSecrets()
             settings.janusSecrets = { secrets }
             let janus: [(String?, any JanusField)] = [
-                (janusSecretFile, \.apiSecret), (janusTokenFile, \.token), (janusPinFile, \.pin),
+                (janusSecret?.path, \.apiSecret), (janusToken?.path, \.token), (janusPin?.path, \.pin),
             ]
             let given = janus.compactMap { path, field in path.map { ($0, field) } }
             if given.isEmpty { return }
@@ -138,9 +130,7 @@ struct JoinedCallOptions: ParsableArguments {
     }
 
     /// The token of the WHIP server now; nil for none.
-    private func whipToken() throws -> String? {
-        try Self.checked(secret(in: whipTokenFile, or: "ORIEL_WHIP_TOKEN", "token"))
-    }
+    fileprivate func currentWHIPToken() throws -> String? { try Self.checked(whipToken?.text("token")) }
 
     /// - Parameter bytes: of the token's file.
     static func token(from bytes: [UInt8]) throws -> String? { try checked(secret(from: bytes)) }
@@ -153,11 +143,11 @@ struct JoinedCallOptions: ParsableArguments {
     }
 
     /// What lets this side into rooms of Janus.
-    private func janusSecrets() throws -> JanusSecrets {
+    fileprivate func janusSecrets() throws -> JanusSecrets {
         JanusSecrets(
-            apiSecret: try secret(in: janusSecretFile, or: "ORIEL_JANUS_SECRET", "API secret"),
-            token: try secret(in: janusTokenFile, or: "ORIEL_JANUS_TOKEN", "token"),
-            pin: try secret(in: janusPinFile, or: "ORIEL_JANUS_PIN", "PIN")
+            apiSecret: try janusSecret?.text("API secret"),
+            token: try janusToken?.text("token"),
+            pin: try janusPin?.text("PIN")
         )
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Calls
+import Configuration
 
 struct PlainRTPOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write the SDP to a file instead of standard output.", valueName: "file"))
@@ -21,15 +22,17 @@ struct PlainRTPOptions: ParsableArguments {
     )
     var print: PlainRTPReceiver?
 
-    /// Makes what publishes the session description of a call. Call it before the process gives up writing files.
-    var publisher: @Sendable () throws -> @Sendable (String) throws -> Void {
-        { [sdp] in try SDPPublisher(path: sdp).publish }
-    }
-
     func validate() throws {
         if let localPort, !PlainCall.localPorts.contains(localPort) {
             throw ValidationError("--local-port \(localPort) is out of range: give 1 to 65534.")
         }
+    }
+}
+
+extension PlainSettings {
+    /// Makes what publishes the session description of a call. Call it before the process gives up writing files.
+    var publisher: @Sendable () throws -> @Sendable (String) throws -> Void {
+        { [sdp] in try SDPPublisher(path: sdp).publish }
     }
 }
 

@@ -23,7 +23,4 @@ struct RoomOptions: ParsableArguments {
             throw ValidationError("--note is too long: give 200 characters at the most.")
         }
     }
-
-    /// The same options for a child process.
-    var arguments: [String] { (name.isEmpty ? [] : ["--as=\(name)"]) + (note.isEmpty ? [] : ["--note=\(note)"]) }
 }

@@ -1,31 +1,63 @@
+import Configuration
 import Glibc
 import Posix
 
 /// The longest secret that is read, in bytes, with white space around it.
 private let longestSecret = 16_384
 
-/// Reads a secret from a file, or else from the environment: everybody on the machine can read a command line.
-///
-/// - Parameter what: the secret's name for people.
-/// - Returns: the text without white space at its ends; nil if it is empty.
-/// - Throws: a `Failure` if the file cannot be read.
-func secret(in path: String?, or variable: String, _ what: String) throws -> String? {
-    if let path {
-        do throws(SystemError) {
-            // It may be a link, as those are that are renewed by another one.
-            let file = FileDescriptor(taking: try check("open") { open(path, O_RDONLY | O_CLOEXEC) })
-            return secret(from: try file.readBytes(longestSecret))
-        } catch {
-            throw Failure(.failed, "cannot read \(path) (\(error.reason)): give a file with the \(what)")
+extension Secret {
+    /// Variables of the environment that secrets may be in, as everybody on the machine can read a command line.
+    enum Variable: String, CaseIterable {
+        case token = "ORIEL_TOKEN"
+        case turn = "ORIEL_TURN"
+        case turnSecret = "ORIEL_TURN_SECRET"
+        case whipToken = "ORIEL_WHIP_TOKEN"
+        case janusSecret = "ORIEL_JANUS_SECRET"
+        case janusToken = "ORIEL_JANUS_TOKEN"
+        case janusPin = "ORIEL_JANUS_PIN"
+
+        var text: String? { getenv(rawValue).map { String(cString: $0) } }
+
+        /// Takes all out of the environment, so that no child process has them.
+        static func removeAll() {
+            for variable in allCases { unsetenv(variable.rawValue) }
         }
     }
-    return secret(getenv(variable).map { String(cString: $0) } ?? "")
+
+    /// A secret in a file, if one is given, or else in a variable; nil if there is none.
+    init?(in path: String?, or variable: Variable) {
+        if let path {
+            self = .file(path: path)
+        } else if let text = variable.text.flatMap(trimmed) {
+            self = .given(text: text)
+        } else {
+            return nil
+        }
+    }
+
+    /// The secret now.
+    ///
+    /// - Parameter what: its name for people.
+    /// - Returns: the text without white space at its ends; nil if its file is empty.
+    func text(_ what: String) throws(Failure) -> String? {
+        switch self {
+        case .given(let text): return text
+        case .file(let path):
+            do throws(SystemError) {
+                // It may be a link, as those are that are renewed by another one.
+                let file = FileDescriptor(taking: try check("open") { open(path, O_RDONLY | O_CLOEXEC) })
+                return secret(from: try file.readBytes(longestSecret))
+            } catch {
+                throw Failure(.failed, "cannot read \(path) (\(error.reason)): give a file with the \(what)")
+            }
+        }
+    }
 }
 
 /// The secret in a file's bytes; nil if it is empty.
-func secret(from bytes: [UInt8]) -> String? { secret(String(decoding: bytes.prefix(longestSecret), as: UTF8.self)) }
+func secret(from bytes: [UInt8]) -> String? { trimmed(String(decoding: bytes.prefix(longestSecret), as: UTF8.self)) }
 
-private func secret(_ text: String) -> String? {
+private func trimmed(_ text: String) -> String? {
     let secret = String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     return secret.isEmpty ? nil : secret
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Calls
+import Configuration
 import HTTP
 import Helpers
 import Posix
@@ -11,11 +12,9 @@ struct ServerOptions: ParsableArguments {
             "Where to serve: PORT, HOST:PORT or [IPV6]:PORT; port 8080 of all addresses if not given.",
             valueName: "address"
         ),
-        transform: {
-            try parsed(ListenAddress(parsing: $0), orElse: "give PORT, HOST:PORT or [IPV6]:PORT, such as 8080")
-        }
+        transform: { try ListenAddress(spelling: $0) }
     )
-    var listen = ListenAddress(host: nil, port: 8080)
+    var listen = ServerSettings().listen
 
     @Option(
         help: ArgumentHelp(
@@ -41,9 +40,7 @@ struct ServerOptions: ParsableArguments {
             "Address of a web proxy in front of this server; its X-Forwarded-For names the clients. May be given again.",
             valueName: "address[/bits]"
         ),
-        transform: {
-            try parsed(AddressRange(parsing: $0), orElse: "give an address in numbers, or a network such as 10.0.0.0/8")
-        }
+        transform: { try AddressRange(spelling: $0) }
     )
     var proxy: [AddressRange] = []
 
@@ -54,14 +51,16 @@ struct ServerOptions: ParsableArguments {
         if https, tlsCert != nil { throw ValidationError("--https makes a certificate: leave it out with --tls-cert.") }
     }
 
-    /// The same options for a child process.
-    var arguments: [String] {
-        var arguments = ["--listen=\(listen.argument)"]
-        if let tlsCert, let tlsKey { arguments += ["--tls-cert=\(tlsCert)", "--tls-key=\(tlsKey)"] }
-        if https { arguments.append("--https") }
-        return arguments + proxy.map { "--proxy=\($0)" }
+    var settings: ServerSettings {
+        var settings = ServerSettings()
+        settings.listen = listen
+        (settings.certificate, settings.key, settings.makesCertificate) = (tlsCert, tlsKey, https)
+        settings.proxies = proxy
+        return settings
     }
+}
 
+extension ServerSettings {
     /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about. Call it before the first thread
     /// starts, and before files are closed.
     ///
@@ -69,13 +68,13 @@ struct ServerOptions: ParsableArguments {
     func tls(
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
     ) throws -> ServedCertificate? {
-        if https {
+        if makesCertificate {
             let own = try OwnCertificate().identity()
             Console.note("browsers ask whether to trust the certificate with this SHA-256: \(own.fingerprint)")
             return ServedCertificate(own)
         }
-        guard let tlsCert, let tlsKey else { return nil }
-        return try ServedCertificate(certificate: tlsCert, key: tlsKey, readerEnded: readerEnded)
+        guard let certificate, let key else { return nil }
+        return try ServedCertificate(certificate: certificate, key: key, readerEnded: readerEnded)
     }
 
     /// The links to the server: to the names of the certificate, which browsers compare, or else to the host of `--listen`, or

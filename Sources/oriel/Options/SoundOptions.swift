@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import Media
 
 extension SoundSource: ExpressibleByArgument {}
@@ -48,9 +49,9 @@ struct SoundOptions: ParsableArguments {
         return SoundWish(source: sound, microphone: device(microphone), output: device(output), volume: volume)
     }
 
-    /// The same options for a child process.
-    var arguments: [String] {
-        ["--sound=\(sound.rawValue)", "--volume=\(volume)"] + (wish.microphone.map { ["--microphone=\($0)"] } ?? [])
-            + (wish.output.map { ["--output=\($0)"] } ?? [])
+    func settings(of broadcast: BroadcastOptions, _ events: String?) throws -> SoundProcessSettings {
+        var settings = SoundProcessSettings(of: try broadcast.path)
+        (settings.wish, settings.events) = (wish, events)
+        return settings
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import FrameBridge
 import Media
 import Talk
@@ -14,7 +15,7 @@ struct TalkOptions: ParsableArguments {
             valueName: "off|ask|on"
         )
     )
-    var talkback = TalkPolicy.off
+    var talkback = TalkSettings().talkback
 
     @Option(
         help: ArgumentHelp(
@@ -22,14 +23,16 @@ struct TalkOptions: ParsableArguments {
             valueName: "count"
         )
     )
-    var talkers = 1
+    var talkers = TalkSettings().talkers
 
     func validate() throws {
         guard Talkers.placeLimits ~= talkers else {
             throw ValidationError("--talkers \(talkers) is out of range: give 1 to 4.")
         }
     }
+}
 
+extension TalkSettings {
     /// Makes the part of the sender that plays the voices of peers. Its ring must be made before the process gives up files. Begin it afterwards.
     ///
     /// - Parameter folder: the sender's; nil if it could not be made.
@@ -44,7 +47,4 @@ struct TalkOptions: ParsableArguments {
             return nil
         }
     }
-
-    /// The same options for a child process.
-    var arguments: [String] { ["--talkback=\(talkback.rawValue)", "--talkers=\(talkers)"] }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import Media
 import Pixels
 import Sender
@@ -11,9 +12,9 @@ struct VideoOptions: ParsableArguments {
             "Size of the stream's picture, even; 1280x720 if not given. Other shapes get black bars.",
             valueName: "WxH"
         ),
-        transform: parseSize
+        transform: { try PixelSize(spelling: $0) }
     )
-    var size = PixelSize(width: 1280, height: 720)
+    var size = VideoSettings().size
 
     @Option(
         help: """
@@ -21,13 +22,13 @@ struct VideoOptions: ParsableArguments {
             go on with it while text stays coarse.
             """
     )
-    var codec = CodecChoice.auto
+    var codec = VideoSettings().codec
 
     @Option(
         help: ArgumentHelp("Bits a second at most, such as 800k or 2.5M; 2500k if not given.", valueName: "rate"),
-        transform: { try Bitrate(parsing: $0) }
+        transform: { try Bitrate(spelling: $0) }
     )
-    var bitrate = Bitrate(bitsPerSecond: 2_500_000)
+    var bitrate = VideoSettings().bitrate
 
     @Option(
         help: ArgumentHelp(
@@ -36,7 +37,7 @@ struct VideoOptions: ParsableArguments {
             valueName: "count"
         )
     )
-    var renditions = 2
+    var renditions = VideoSettings().renditions
 
     @Option(
         help: ArgumentHelp(
@@ -52,13 +53,13 @@ struct VideoOptions: ParsableArguments {
             valueName: "0|1"
         )
     )
-    var vp8Profile = 0
+    var vp8Profile = VideoSettings().vp8Profile
 
     @Flag(
         inversion: .prefixedNo,
         help: "In VP8, send small changes as patches: a tenth of libvpx's CPU time."
     )
-    var patches = true
+    var patches = VideoSettings().patches
 
     func validate() throws {
         guard 1...3 ~= renditions else {
@@ -70,15 +71,16 @@ struct VideoOptions: ParsableArguments {
         }
     }
 
-    /// The same options for a child process.
-    var arguments: [String] {
-        [
-            "--size=\(size)", "--codec=\(codec.rawValue)", "--bitrate=\(bitrate.bitsPerSecond)",
-            "--renditions=\(renditions)",
-            "--vp8-profile=\(vp8Profile)", patches ? "--patches" : "--no-patches",
-        ] + (keyframeInterval.map { ["--keyframe-interval=\($0)"] } ?? [])
+    var settings: VideoSettings {
+        var settings = VideoSettings()
+        (settings.size, settings.codec, settings.bitrate, settings.renditions) = (size, codec, bitrate, renditions)
+        settings.keyframeInterval = keyframeInterval
+        (settings.vp8Profile, settings.patches) = (vp8Profile, patches)
+        return settings
     }
+}
 
+extension VideoSettings {
     /// The renditions that may be encoded; the first one is for receivers that cannot choose.
     ///
     /// - Parameter fps: frames a second at the most.
@@ -100,7 +102,7 @@ struct VideoOptions: ParsableArguments {
     /// How far keyframes may be apart for receivers that cannot ask for one, if the command line says nothing; nil if it does.
     var plainKeyframeInterval: Duration? { keyframeInterval == nil ? .seconds(5) : nil }
 
-    func settings(wakesEarly: Bool) -> SenderSettings {
+    func sender(wakesEarly: Bool) -> SenderSettings {
         let interval = keyframeInterval.flatMap { $0 == 0 ? nil : Duration.seconds($0) }
         var settings = SenderSettings(wakesEarly: wakesEarly, keyframeInterval: interval)
         settings.vp8Profile = vp8Profile
@@ -119,58 +121,6 @@ struct SenderOptions: ParsableArguments {
 
     @Flag(inversion: .prefixedNo, help: "Take a new frame at once, not at the next tick.")
     var wake = true
-
-    /// Throws the sentence for a file that cannot be written, before anything is waited for or started.
-    func requireFiles() throws(Failure) {
-        for file in [stats, events].compactMap(\.self) { try OutputFile.requireWritable(file) }
-    }
-
-    /// The same options for a child process.
-    var arguments: [String] {
-        [wake ? "--wake" : "--no-wake"] + (stats.map { ["--stats=\($0)"] } ?? [])
-            + (events.map { ["--events=\($0)"] } ?? [])
-    }
 }
 
-enum CodecChoice: String, ExpressibleByArgument, CaseIterable {
-    case auto, vp8, vp9, av1
-
-    /// The codecs in groups: of each group, a viewer gets the first one that it takes.
-    var codecs: [[VideoCodec]] {
-        switch self {
-        case .auto: [[.vp8, .vp9], [.av1]]
-        case .vp8: [[.vp8]]
-        case .vp9: [[.vp9]]
-        case .av1: [[.av1]]
-        }
-    }
-}
-
-/// Bits a second, written with an optional `k` or `M`.
-struct Bitrate: CustomStringConvertible {
-    static let range = 30_000...100_000_000
-
-    let bitsPerSecond: Int
-
-    var description: String { "\(bitsPerSecond / 1000)k" }
-}
-
-extension Bitrate {
-    init(parsing text: String) throws(ValidationError) {
-        let units: [Character: Double] = ["k": 1000, "K": 1000, "m": 1_000_000, "M": 1_000_000]
-        let unit = text.last.flatMap { units[$0] }
-        guard let number = Double(unit == nil ? text : String(text.dropLast())), number.isFinite,
-            let bits = Int(exactly: (number * (unit ?? 1)).rounded()), Self.range ~= bits
-        else { throw ValidationError("give a rate from 30k to 100M, such as 2500k") }
-        self.init(bitsPerSecond: bits)
-    }
-}
-
-/// Even sizes from 32x32 to 4096x4096, as `1280x720`.
-private func parseSize(_ text: String) throws(ValidationError) -> PixelSize {
-    let sides = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-    guard sides.count == 2, let width = sides[0], let height = sides[1], 32...4096 ~= width, 32...4096 ~= height,
-        width.isMultiple(of: 2), height.isMultiple(of: 2)
-    else { throw ValidationError("give two even numbers from 32 to 4096, such as 1280x720") }
-    return PixelSize(width: width, height: height)
-}
+extension CodecChoice: ExpressibleByArgument {}

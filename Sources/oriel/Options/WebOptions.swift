@@ -1,5 +1,6 @@
 import ArgumentParser
 import Calls
+import Configuration
 import Glibc
 import HTTP
 import ICE
@@ -25,9 +26,7 @@ struct WebOptions: ParsableArguments {
                 + "page that knows it may.",
             valueName: "origin"
         ),
-        transform: {
-            try parsed(WebOrigin(parsing: $0), orElse: "give http://HOST, https://HOST or either with a port")
-        }
+        transform: { try WebOrigin(spelling: $0) }
     )
     var allowOrigin: [WebOrigin] = []
 
@@ -53,13 +52,13 @@ struct WebOptions: ParsableArguments {
     var ports: ClosedRange<UInt16>?
 
     @Option(help: "Viewers at most, 1 to 1000.")
-    var maxViewers = 50
+    var maxViewers = WebCallSettings().maxViewers
 
     func validate() throws {
         guard 1...1000 ~= maxViewers else {
             throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
         }
-        guard let token = token ?? Self.environmentToken else { return }
+        guard let token = token ?? Secret.Variable.token.text else { return }
         guard !token.isEmpty, Set((Self.alphabet + ".~").utf8).isSuperset(of: token.utf8) else {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")
         }
@@ -76,34 +75,21 @@ struct WebOptions: ParsableArguments {
     /// characters have 120 bits, four words of a list of 7776 have 51.
     private static func canBeGuessed(_ token: String) -> Bool { token.utf8.count < 20 || Set(token.utf8).count < 8 }
 
-    private static var environmentToken: String? { getenv("ORIEL_TOKEN").map { String(cString: $0) } }
-
-    private func requireRelay() throws(ValidationError) {
-        if relayOnly, try iceServers.turnServers().isEmpty {
-            throw ValidationError("--relay-only needs a relay: give --turn.")
+    /// Throws a sentence for options that do not suit the environment. A token that is not given is another one each time.
+    var settings: WebCallSettings {
+        get throws(ValidationError) {
+            var settings = WebCallSettings()
+            settings.server = server.settings
+            settings.iceServers = try iceServers.settings
+            if relayOnly, settings.iceServers.turn.isEmpty {
+                throw ValidationError("--relay-only needs a relay: give --turn.")
+            }
+            let token = token ?? Secret.Variable.token.text ?? Self.randomToken()
+            settings.token = token == "none" ? nil : .given(text: token)
+            (settings.origins, settings.trust, settings.ports) = (allowOrigin, trust, ports)
+            (settings.relayOnly, settings.maxViewers) = (relayOnly, maxViewers)
+            return settings
         }
-    }
-
-    /// The same options for a child process, without its secrets.
-    var arguments: [String] {
-        var arguments = server.arguments + iceServers.arguments + ["--max-viewers=\(maxViewers)"]
-        arguments += allowOrigin.map { "--allow-origin=\($0)" }
-        if relayOnly { arguments.append("--relay-only") }
-        if let trust { arguments.append("--trust=\(trust)") }
-        if let ports { arguments.append("--ports=\(ports.lowerBound)-\(ports.upperBound)") }
-        return arguments
-    }
-
-    /// The secrets for a child process, as variables of its environment: everybody on the machine can read a command line.
-    func secrets() throws -> [String: String] {
-        try requireRelay()
-        return try iceServers.secrets().merging(["ORIEL_TOKEN": chosenToken() ?? "none"]) { secret, _ in secret }
-    }
-
-    /// The token in force; nil lets everybody in.
-    func chosenToken() -> String? {
-        let given = token ?? Self.environmentToken ?? Self.randomToken()
-        return given == "none" ? nil : given
     }
 
     /// 64 characters that the fragment of a URL can hold as they stand.
@@ -111,12 +97,13 @@ struct WebOptions: ParsableArguments {
 
     /// 132 random bits.
     static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
+}
 
+extension WebCallSettings {
     /// The STUN and TURN servers by their addresses. Looking up names may take seconds.
     ///
     /// - Parameter secret: that logins are made of.
     func ice(_ secret: TURNSecret?) throws -> ICEServers {
-        try requireRelay()
         var configuration = ICEAgent.Configuration(ports: ports, isRelayOnly: relayOnly)
         let local = localAddresses()
         if let host = server.listen.host, let named = local.first(where: { $0.host == host }) {
@@ -136,12 +123,6 @@ struct WebOptions: ParsableArguments {
     func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
         server.links(port: port, tls: tls).map { $0 + (token.map { "#\($0)" } ?? "") }
     }
-}
-
-/// The value that was parsed; throws the advice if the text did not have the form.
-func parsed<Value>(_ value: Value?, orElse advice: String) throws -> Value {
-    guard let value else { throw ValidationError(advice) }
-    return value
 }
 
 private func parsePorts(_ text: String) throws(ValidationError) -> ClosedRange<UInt16> {

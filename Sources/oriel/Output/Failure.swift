@@ -1,4 +1,5 @@
 import Calls
+import Configuration
 import FrameBridge
 import HTTP
 import Posix
@@ -63,6 +64,7 @@ extension Failure {
             case is WebClientError: (.failed, "")
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case is SenderControlError: (.tryAgain, "")
+            case is ConfigurationError: (.usage, "")
             case is StateFolder.Missing: (.failed, "")
             case is UnresolvedHost: (.unavailable, "")
             case let error as SystemError: (.failed, error.limitAdvice.map { ": \($0)" } ?? "")

@@ -53,10 +53,12 @@ enum OutputFile {
 
     /// Throws the sentence for a file that cannot be appended to. A pipe is not looked at: its reader would take this for all that
     /// comes.
-    static func requireWritable(_ path: String) throws(Failure) {
-        var info = stat()
-        if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFIFO { return }
-        do throws(SystemError) { _ = try open(path, O_APPEND) } catch { throw failure(path, error.reason) }
+    static func requireWritable(_ paths: String?...) throws(Failure) {
+        for path in paths.compactMap(\.self) {
+            var info = stat()
+            if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFIFO { continue }
+            do throws(SystemError) { _ = try open(path, O_APPEND) } catch { throw failure(path, error.reason) }
+        }
     }
 
     /// The sentence for a file that could not be written.

@@ -4,8 +4,10 @@ import Time
 
 enum AttachedReader {
     /// A reader of a broadcast that has a picture; nil when a signal came before there was one.
+    ///
+    /// - Parameter path: the broadcast's folder.
     static func open(
-        _ broadcast: BroadcastOptions,
+        _ path: String,
         waits: Bool,
         until signals: borrowing TerminationSignals
     ) throws -> FrameReader? {
@@ -13,14 +15,13 @@ enum AttachedReader {
         while !signals.take() {
             let obstacle: String
             do throws(BridgeError) {
-                var reader = try FrameReader(directory: try BridgeDirectory(path: broadcast.path, create: false))
+                var reader = try FrameReader(directory: try BridgeDirectory(path: path, create: false))
                 let liveness = try reader.liveness()
                 let isLive = liveness != .stopped && liveness != .dead
                 if isLive, case .frame = try reader.read({ _ in }) {
                     reader.forget()
                     return reader
                 }
-                let path = try broadcast.path
                 obstacle = isLive ? "the broadcast in \(path) has no picture yet" : "no broadcast in \(path) yet"
             } catch .noBroadcast(let path) {
                 obstacle = "no broadcast in \(path) yet"

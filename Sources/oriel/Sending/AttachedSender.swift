@@ -1,5 +1,6 @@
 import Access
 import Calls
+import Configuration
 import FrameBridge
 import Glibc
 import HTTP
@@ -12,7 +13,7 @@ import Talk
 import WebRTC
 
 /// Sends into any number of calls. Those that take the same rendition share its encode.
-extension Attach {
+extension SenderProcess {
     func send(
         _ reader: consuming FrameReader,
         log: StatisticsLog?,
@@ -20,23 +21,24 @@ extension Attach {
         _ rendering: consuming PreparedRendering,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
-        let directory = try broadcast.directory()
+        let directory = try BridgeDirectory(path: settings.broadcast, create: false)
+        let (video, web, conduct) = (settings.video, settings.web, settings.conduct)
         let horizon = reader.horizon
         let sound = SoundReader(directory: directory)
         let sinks = Sinks(target: TargetBitrate(video.bitrate.bitsPerSecond), report: Console.note)
         // A sender may be given calls of any kind while it runs: what these need of the sandbox, each has.
         let readerEnded = { @Sendable (end: NamedFiles.End) in events.tell(CallEvent(end)) }
-        let turnSecret = try web.iceServers.secret()
+        let turnSecret = try web.iceServers.turnSecret()
         let turnSecretFile = try web.iceServers.file(of: turnSecret, readerEnded: readerEnded)
         let ice = try web.ice(turnSecret)
         let certificates = try web.certificates()
         let listens = calls.contains(where: \.listens)
-        let token = listens ? web.chosenToken() : nil
+        let token = try listens ? web.token?.text("token") : nil
         let certificate = try listens ? web.server.tls(readerEnded: readerEnded) : nil
-        var settings = CallSettings()
-        settings.introduction = (room.name, room.note)
-        try joined.addSecrets(to: &settings, for: calls, readerEnded: readerEnded)
-        (settings.localPort, settings.publisher) = (rtp.localPort, rtp.publisher)
+        var callSettings = CallSettings()
+        callSettings.introduction = (settings.introduction.name, settings.introduction.note)
+        try settings.credentials.addSecrets(to: &callSettings, for: calls, readerEnded: readerEnded)
+        (callSettings.localPort, callSettings.publisher) = (settings.plain.localPort, settings.plain.publisher)
         // Servers of WHIP may name relays by TLS, too.
         let mayTunnel = ice.needTunnels || calls.contains(where: \.namesRelays) && !web.relayOnly
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
@@ -46,10 +48,10 @@ extension Attach {
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
         let talkEvents = TalkEvents(events)
-        let talk = talk.talkBack(in: folder, talkEvents)
+        let talk = settings.talk.talkBack(in: folder, talkEvents)
         let status = WebStatus(hearsViewers: talk != nil)
         if listens {
-            settings.web = try WebSettings(
+            callSettings.web = try WebSettings(
                 web,
                 token: token,
                 certificate,
@@ -61,15 +63,15 @@ extension Attach {
             )
         }
         // A command that means a knock or a viewer of the run before must not reach another one.
-        let number = again ? Int.random(in: 1...9999) * 100 + 1 : 1
+        let number = settings.goesOn ? Int.random(in: 1...9999) * 100 + 1 : 1
         let access = AccessControl(
-            entry.settings(countingFrom: number),
+            settings.access.engine(countingFrom: number),
             token: token,
             viewerLimit: min(web.maxViewers, web.ports?.count ?? .max)
         )
-        let asker = try entry.accept == .all ? nil : Asker(terminalGroup: terminalGroup ?? Asker.terminalGroup)
+        let asker = try settings.access.accept == .all ? nil : Asker(terminalGroup: conduct.terminalGroup)
         defer { asker?.close() }
-        let kinds = CallKinds(settings)
+        let kinds = CallKinds(callSettings)
         let prepared = try calls.map { call in
             let plan = try kinds.plan(call.argument)
             return (plan: plan, begin: try plan.prepare(nil))
@@ -90,7 +92,7 @@ extension Attach {
         defer { talk?.close() }
         var media = SentMedia(
             codecs: video.codec.codecs,
-            renditions: video.renditions(fps: fps),
+            renditions: video.renditions(fps: settings.framesPerSecond),
             target: sinks.target
         ) {
             sinks.add($0)
@@ -102,7 +104,7 @@ extension Attach {
         media.soundHorizon = { [soundHorizon = sound.horizon] in
             [horizon.instant, soundHorizon.instant].compactMap(\.self).max()
         }
-        media.offersSound = { [isOffered = self.sound] in isOffered || SoundReader.findsRing(in: directory) }
+        media.offersSound = { conduct.offersSound || SoundReader.findsRing(in: directory) }
         media.voices = talk
         var shared = CallNetwork.Configuration(ice, media)
         (shared.certificates, shared.firstNumber) = (certificates, number)
@@ -133,7 +135,7 @@ extension Attach {
         defer { control?.close() }
         var loop = SenderLoop(
             media.renditions,
-            video.settings(wakesEarly: sender.wake),
+            video.sender(wakesEarly: conduct.wakesEarly),
             reader: reader,
             sound: sound,
             sinks: sinks,

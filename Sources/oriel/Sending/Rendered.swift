@@ -1,3 +1,4 @@
+import Configuration
 import FrameBridge
 import Glibc
 import Helpers
@@ -16,14 +17,15 @@ struct PreparedRendering: ~Copyable {
     /// A window of the preview, which ends with this descriptor.
     private let preview: FileDescriptor?
 
+    /// - Parameter broadcast: its folder.
     /// - Returns: nil when a signal came while a pipe had no reader.
     static func prepare(
-        _ options: RenderOptions,
-        _ broadcast: BroadcastOptions,
+        _ settings: RenderingSettings,
+        _ broadcast: String,
         until signals: borrowing TerminationSignals
     ) throws -> PreparedRendering? {
-        let preview = try options.preview ? window(broadcast) : nil
-        switch options.render {
+        let preview = try settings.preview ? window(broadcast) : nil
+        switch settings.render {
         case nil: return PreparedRendering(output: nil, path: nil, preview: preview)
         case "window":
             return PreparedRendering(output: try window(broadcast, "--received"), path: nil, preview: preview)
@@ -53,9 +55,9 @@ struct PreparedRendering: ~Copyable {
     ]
 
     /// Starts a window. It ends when the descriptor that is returned is closed.
-    private static func window(_ broadcast: BroadcastOptions, _ arguments: String...) throws -> FileDescriptor {
+    private static func window(_ broadcast: String, _ arguments: String...) throws -> FileDescriptor {
         do throws(SystemError) {
-            return try HelperProcess.silent(["view"] + broadcast.arguments + arguments, inheriting: variables)
+            return try HelperProcess.silent(["view", "--dir=\(broadcast)"] + arguments, inheriting: variables)
         } catch {
             throw Failure(.failed, "cannot start a window (\(error.reason)): \(error.advice)")
         }

@@ -1,5 +1,6 @@
 import Access
 import Calls
+import Configuration
 import Media
 import Peers
 import Posix

@@ -1,4 +1,5 @@
 import Calls
+import Configuration
 import FrameBridge
 import HTTP
 import ICE
@@ -12,7 +13,7 @@ extension WebSettings {
     ///   - secret: that logins of TURN servers are made of.
     ///   - talk: who may be heard; nil for nobody.
     init(
-        _ options: WebOptions,
+        _ options: WebCallSettings,
         token: String?,
         _ certificate: ServedCertificate?,
         _ secret: TURNSecret?,
@@ -26,7 +27,7 @@ extension WebSettings {
         iceServerLinks = try options.iceServers.links(secret)
         tls = certificate?.current
         names = (certificate?.first.names ?? []) + [options.server.listen.host].compactMap(\.self)
-        (proxies, origins, viewerLimit) = (options.server.proxy, options.allowOrigin, options.maxViewers)
+        (proxies, origins, viewerLimit) = (options.server.proxies, options.origins, options.maxViewers)
         self.talk = talk.map { TalkDesk($0) }
         opened = { port in Console.print(options.links(port: port, token: token, tls: certificate?.first)) }
     }

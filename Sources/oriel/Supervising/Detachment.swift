@@ -1,15 +1,16 @@
+import Configuration
 import FrameBridge
 import Glibc
 import Posix
 import Time
 
-/// `start --detach`: runs the same command line again in a session of its own and waits until it broadcasts.
+/// `start --detach`: starts the capture process in a session of its own, and waits until it broadcasts.
 enum Detachment {
     private static let logFile = "log"
     private static let patience = Duration.seconds(10)
 
-    static func start(_ broadcast: BroadcastOptions) throws {
-        let directory = try broadcast.directory(create: true)
+    static func start(_ settings: CaptureProcessSettings) throws {
+        let directory = try BridgeDirectory(path: settings.broadcast, create: true)
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
@@ -18,10 +19,11 @@ enum Detachment {
         let child: ChildProcess
         do {
             let messages = try FileDescriptor.open(log, O_WRONLY | O_CREAT | O_EXCL | O_APPEND)
+            let memory = try Handed.memory(of: settings)
             child = try ChildProcess(
                 "/proc/self/exe",
-                arguments: CommandLine.arguments.filter { $0 != "--detach" },
-                descriptors: [nil, nil, messages.raw],
+                arguments: ["oriel", "start", Handed.flag],
+                descriptors: [nil, nil, messages.raw, memory.raw],
                 tie: .session
             )
         } catch {

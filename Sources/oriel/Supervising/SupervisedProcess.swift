@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import JSON
 import Posix
@@ -6,36 +7,27 @@ import Time
 /// A child process that runs this program, and can be started again.
 final class SupervisedProcess {
     private let name: String
-    private let arguments: [String]
-    private let laterArguments: [String]
-    private let environment: [String: String]
+    private let command: String
+    private var settings: any ProcessSettings
     private let results: Results
     private var child: ChildProcess?
 
     /// - Parameters:
-    ///   - arguments: of this program.
-    ///   - laterArguments: the arguments after a crash; nil for the same ones.
-    ///   - environment: variables on top of this program's own.
-    init(
-        _ name: String,
-        arguments: [String],
-        laterArguments: [String]? = nil,
-        environment: [String: String] = [:]
-    ) throws {
-        self.name = name
-        self.arguments = arguments
-        self.laterArguments = laterArguments ?? arguments
-        self.environment = environment
+    ///   - name: for people.
+    ///   - command: of this program.
+    init(_ name: String, _ command: String, _ settings: any ProcessSettings) throws {
+        (self.name, self.command, self.settings) = (name, command, settings)
         results = try Results()
     }
 
     func start(isFirst: Bool) throws {
+        settings.goesOn = !isFirst
         do {
+            let memory = try Handed.memory(of: settings)
             child = try ChildProcess(
                 "/proc/self/exe",
-                arguments: ["oriel"] + (isFirst ? arguments : laterArguments),
-                environment: environment,
-                descriptors: [nil, results.writing.raw, 2],
+                arguments: ["oriel", command, Handed.flag],
+                descriptors: [nil, results.writing.raw, 2, memory.raw],
                 tie: .child
             )
         } catch {

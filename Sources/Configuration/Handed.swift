@@ -1,0 +1,32 @@
+import Glibc
+import JSON
+package import Posix
+
+/// Settings that a process of this program gets from the one that starts it: in sealed memory, which only the two can read.
+package enum Handed {
+    /// The word after the process's command, and no others are on its command line.
+    package static let flag = "--handed"
+    /// The descriptor as which the memory arrives.
+    package static let descriptor: Int32 = 3
+
+    /// The memory to start a process with.
+    package static func memory(of settings: some Encodable) throws(SystemError) -> FileDescriptor {
+        // Settings are values that JSON has.
+        let text = (try? settings.jsonLine()) ?? ""
+        let memory = try FileDescriptor.memory("oriel-settings")
+        try memory.write(Array(text.utf8), at: 0)
+        try memory.seal()
+        return memory
+    }
+
+    /// Takes the settings, and closes their descriptor.
+    ///
+    /// - Throws: `ConfigurationError`, if it was not this program that handed them.
+    package static func take<Value: Decodable>(_: Value.Type, from descriptor: Int32 = descriptor) throws -> Value {
+        let memory = FileDescriptor(taking: descriptor)
+        guard memory.isSealed, let size = try? memory.status().st_size, let bytes = try? memory.readBytes(Int(size)),
+            let settings = try? Value(jsonLine: String(decoding: bytes, as: UTF8.self))
+        else { throw ConfigurationError("\(flag) is for processes that oriel starts itself: leave it out") }
+        return settings
+    }
+}
