@@ -77,7 +77,7 @@ let package = Package(
             resources: [.embedInCode("Room/Page"), .embedInCode("Web/Page")],
             swiftSettings: swift
         ),
-        .target(name: "Access", dependencies: ["Posix", "Time"], swiftSettings: safe),
+        .target(name: "Access", dependencies: ["JSON", "Posix", "Time"], swiftSettings: safe),
         .target(
             name: "SocketIO",
             dependencies: [

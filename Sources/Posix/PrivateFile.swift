@@ -41,4 +41,16 @@ package struct PrivateFile: Sendable {
         case .keeping: try check("link") { link(part, path) == 0 || errno == EEXIST ? 0 : -1 }
         }
     }
+
+    /// Whether something of this name is there.
+    package var exists: Bool { access(path, F_OK) == 0 }
+
+    /// Removes the file, if it is there.
+    package func remove() throws(SystemError) { try check("unlink") { unlink(path) == 0 || errno == ENOENT ? 0 : -1 } }
+
+    /// Moves a file here. Unlike by a rename, one that another process has just written stays.
+    package func take(_ former: PrivateFile) throws(SystemError) {
+        try check("link") { link(former.path, path) == 0 || errno == EEXIST || errno == ENOENT ? 0 : -1 }
+        unlink(former.path)
+    }
 }

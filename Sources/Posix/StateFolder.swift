@@ -1,4 +1,5 @@
 import Glibc
+import Time
 
 /// The folder of this user's in which Oriel keeps what outlasts a broadcast (XDG Base Directory Specification 0.8).
 package struct StateFolder: Sendable {
@@ -46,4 +47,20 @@ package struct StateFolder: Sendable {
         }
         return access(path, W_OK | X_OK) == 0
     }
+
+    /// Takes the folder's lock, which is held as long as the descriptor is open.
+    ///
+    /// - Parameter patience: how long to wait for another process.
+    /// - Returns: nil if another process holds it all that time.
+    package func lock(patience: Duration) throws(SystemError) -> FileDescriptor? {
+        let lock = try FileDescriptor.open(lockPath, O_RDWR | O_CREAT)
+        let deadline: Instant = MonotonicClock.now() + patience
+        while try !lock.tryLock(.exclusive) {
+            if MonotonicClock.now() >= deadline { return nil }
+            MonotonicClock.sleep(for: .milliseconds(5))
+        }
+        return lock
+    }
+
+    package var lockPath: String { "\(path)/lock" }
 }

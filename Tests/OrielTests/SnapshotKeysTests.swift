@@ -1,4 +1,3 @@
-import Access
 import Glibc
 import JSON
 import Media
@@ -8,6 +7,7 @@ import TestSupport
 import Testing
 import Time
 
+@testable import Access
 @testable import Calls
 @testable import Sender
 @testable import oriel
@@ -287,7 +287,7 @@ import Time
                 """#
         )
         let key = try #require(GuestKey(String(repeating: "a", count: 64)))
-        let known = [KnownVisitors.Entry(key: key, name: "Ann", since: "2026-01-01T00:00:00Z")]
+        let known = [GuestStore.Entry(key: key, name: "Ann", since: "2026-01-01T00:00:00Z")]
         #expect(
             try known.printableJSONLine() == #"[{"key":"\#(key)","name":"Ann","since":"2026-01-01T00:00:00Z"}]"#
         )

@@ -27,7 +27,7 @@ struct Ask: ParsableCommand {
         }
         // The sender has said what the kernel does not offer.
         let sandbox = Sandbox(
-            writable: (try? KnownVisitors())?.makeFolder(),
+            writable: (try? GuestStore())?.makeFolder(),
             readable: notifySend.files,
             socketFamilies: [AF_UNIX],
             startsPrograms: true
@@ -178,7 +178,7 @@ private final class AskingDesk {
         guard let key = knock.key.flatMap({ GuestKey($0) }) else {
             return Console.note("\(knock.who) is let in this once only: a player cannot be recognized later")
         }
-        do { try KnownVisitors().add(key: key, name: knock.name) } catch {
+        do { try GuestStore().remember(key, name: knock.name) } catch {
             Console.note(Failure(describing: error)?.sentence ?? "\(error)")
         }
     }

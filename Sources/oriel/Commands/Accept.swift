@@ -23,7 +23,7 @@ struct Accept: ParsableCommand {
                 "\(knock.number) is let in this once only: a player cannot be recognized later"
             )
         }
-        try KnownVisitors().add(key: key, name: visitor.name)
+        try GuestStore().remember(key, name: visitor.name)
     }
 }
 

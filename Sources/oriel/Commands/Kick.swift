@@ -1,3 +1,4 @@
+import Access
 import ArgumentParser
 import FrameBridge
 import Media
@@ -27,7 +28,7 @@ struct Kick: ParsableCommand {
                 status.viewers.contains { $0.id == viewer }
             }
         if let visitor = try senders.ask(pid, for: .kick(viewer: viewer)) {
-            try KnownVisitors().remove { "\($0.key)" == visitor.key }
+            try GuestStore().forget { "\($0.key)" == visitor.key }
         }
     }
 }

@@ -1,3 +1,4 @@
+import Access
 import ArgumentParser
 import FrameBridge
 import JSON
@@ -14,7 +15,7 @@ struct Known: ParsableCommand {
     var json = false
 
     func run() throws {
-        let entries = try KnownVisitors().load()
+        let entries = try GuestStore().load()
         if json {
             Console.emit(try entries.printableJSONLine() + "\n")
         } else {
@@ -45,12 +46,12 @@ struct Forget: ParsableCommand {
     }
 
     func run() throws {
-        let known = try KnownVisitors()
+        let store = try GuestStore()
         var isDone = all
         if all {
-            try known.removeAll()
+            try store.forgetAll()
         } else {
-            isDone = try known.remove { $0.name == visitor } > 0
+            isDone = try store.forget { $0.name == visitor } > 0
         }
         // Senders that run know them too, and also those that were let in for this broadcast alone.
         if try Senders.forget(visitor, in: try broadcast.directories()) { isDone = true }

@@ -41,7 +41,7 @@ extension AccessSettings {
     private func guests() -> [Guest] {
         guard accept == .known else { return [] }
         do {
-            return try KnownVisitors().load().map { Guest(key: $0.key, name: $0.name) }
+            return try GuestStore().load().map { Guest(key: $0.key, name: $0.name) }
         } catch {
             Console.note(Failure(describing: error)?.sentence ?? "\(error)")
             return []

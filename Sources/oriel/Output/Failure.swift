@@ -1,3 +1,4 @@
+import Access
 import Calls
 import Configuration
 import FrameBridge
@@ -65,7 +66,8 @@ extension Failure {
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case is SenderControlError: (.tryAgain, "")
             case is ConfigurationError: (.usage, "")
-            case is StateFolder.Missing: (.failed, "")
+            case GuestStoreError.busy: (.tryAgain, "")
+            case is GuestStoreError, is StateFolder.Missing: (.failed, "")
             case is UnresolvedHost: (.unavailable, "")
             case let error as SystemError: (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
             case X11Error.system(let error): (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
