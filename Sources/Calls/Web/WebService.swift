@@ -78,12 +78,11 @@ package final class WebService: Sendable {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
         if request.method == .OPTIONS { return completion(options(request, methods)) }
-        if let page = WebPage.response(to: request.path) { return completion(refuse(request, unless: methods) ?? page) }
-        if let refusal = authorize(request) ?? refuse(request, unless: methods) { return completion(refusal) }
+        let page = WebPage.response(to: request.path)
+        if let refusal = refusal(of: request, methods, isOpen: page != nil) { return completion(refusal) }
+        if let page { return completion(page) }
         switch request.path {
         case WHEPEndpoint.path: whep.join(request, completion)
-        case let path where Self.admittedPaths.contains(path) && !isLetIn(request):
-            completion(.sentence(.forbidden, "ask to be let in first", ["Oriel-Reason": "knock"]))
         case "/snapshot.png": snapshot(completion)
         case "/api/status": completion(Self.json(status.json))
         case "/api/events": completion(eventStream)
@@ -94,12 +93,6 @@ package final class WebService: Sendable {
         case _ where WHEPEndpoint.skippingSession(of: request.path) != nil: whep.skip(request, completion)
         default: whep.change(request, completion)
         }
-    }
-
-    /// Whether the viewer needs not knock, or was let in.
-    private func isLetIn(_ request: HTTPRequest) -> Bool {
-        let key = request.guestKey
-        return access.read { $0.entry(key) } != .mustKnock
     }
 
     private static func json(_ text: String) -> HTTPResponse {
@@ -119,6 +112,29 @@ package final class WebService: Sendable {
         case _ where WHEPEndpoint.session(of: path) != nil: WHEPEndpoint.sessionMethods
         default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
         }
+    }
+
+    // MARK: - Who may
+
+    /// Why a request is not answered; nil if it is. An offer may come from somebody who has to knock.
+    ///
+    /// - Parameter isOpen: whether anybody may see what is at the path: a page, by which viewers show their tokens and knock.
+    private func refusal(of request: HTTPRequest, _ methods: [HTTPMethod], isOpen: Bool) -> HTTPResponse? {
+        if !isOpen, let refusal = authorize(request) { return refusal }
+        if !methods.contains(request.method) {
+            let names = Self.names(methods)
+            return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
+        }
+        if Self.admittedPaths.contains(request.path), !isLetIn(request) {
+            return .sentence(.forbidden, "ask to be let in first", ["Oriel-Reason": "knock"])
+        }
+        return nil
+    }
+
+    /// Whether the viewer need not knock, or was let in.
+    private func isLetIn(_ request: HTTPRequest) -> Bool {
+        let key = request.guestKey
+        return access.read { $0.entry(key) } != .mustKnock
     }
 
     /// The refusal of a request without the right token; nil if it may be answered. A viewer may change and end its session by the session's
@@ -148,13 +164,6 @@ package final class WebService: Sendable {
         ]
         if isKnown, isLetIn(request), request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
         return HTTPResponse(.ok, headers)
-    }
-
-    /// Nil if the request's method is one of those.
-    private func refuse(_ request: HTTPRequest, unless methods: [HTTPMethod]) -> HTTPResponse? {
-        if methods.contains(request.method) { return nil }
-        let names = Self.names(methods)
-        return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
     }
 
     private static func names(_ methods: [HTTPMethod]) -> String {
