@@ -59,7 +59,7 @@ let package = Package(
         ),
         .target(
             name: "Talk",
-            dependencies: ["FrameBridge", "Media", "Posix", "RTP", "SoundCoding", "Time"],
+            dependencies: ["Access", "FrameBridge", "Media", "Posix", "RTP", "SoundCoding", "Time"],
             swiftSettings: safe
         ),
         .target(
@@ -77,7 +77,7 @@ let package = Package(
             resources: [.embedInCode("Room/Page"), .embedInCode("Web/Page")],
             swiftSettings: swift
         ),
-        .target(name: "Access", dependencies: ["JSON", "Posix", "Time"], swiftSettings: safe),
+        .target(name: "Access", dependencies: ["JSON", "Media", "Posix", "Time"], swiftSettings: safe),
         .target(
             name: "SocketIO",
             dependencies: [
@@ -300,7 +300,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TalkTests",
-            dependencies: ["FrameBridge", "Media", "Posix", "SoundCoding", "Talk", "TestSupport", "Time"],
+            dependencies: ["Access", "FrameBridge", "Media", "Posix", "SoundCoding", "Talk", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -313,7 +313,7 @@ let package = Package(
         ),
         .testTarget(
             name: "AccessTests",
-            dependencies: ["Access", "Posix", "TestSupport", "Time"],
+            dependencies: ["Access", "Media", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Posix"], swiftSettings: swift),

@@ -1,3 +1,4 @@
+package import Media
 import Posix
 import Synchronization
 package import Time
@@ -13,12 +14,18 @@ package final class AccessControl: Sendable {
         /// `turn` is to be called earlier than it has said last.
         package var wake: @Sendable () -> Void
         package var tell: @Sendable (AccessEvent) -> Void
+        package var ended: @Sendable (ParticipantID, Rights) -> Void
 
         /// - Parameters:
         ///   - wake: called on any thread.
         ///   - tell: gets the events, one after the other, on any thread.
-        package init(wake: @escaping @Sendable () -> Void, tell: @escaping @Sendable (AccessEvent) -> Void) {
-            (self.wake, self.tell) = (wake, tell)
+        ///   - ended: gets those whose time is over, with the rights that they had, as `tell` gets events.
+        package init(
+            wake: @escaping @Sendable () -> Void,
+            tell: @escaping @Sendable (AccessEvent) -> Void,
+            ended: @escaping @Sendable (ParticipantID, Rights) -> Void = { _, _ in }
+        ) {
+            (self.wake, self.tell, self.ended) = (wake, tell, ended)
         }
     }
 
@@ -63,6 +70,8 @@ package final class AccessControl: Sendable {
     private let hasPerformed = Bell()
     /// Whether those who are no guests have to knock.
     package let asks: Bool
+    /// Who may speak; where nobody may, no sound is asked for.
+    package let talk: TalkPolicy
     /// Whether viewers need a link with a token.
     package let needsToken: Bool
 
@@ -76,14 +85,14 @@ package final class AccessControl: Sendable {
     ) {
         state = Mutex(State(engine: AccessEngine(settings)))
         gate = Mutex(Gate(token: token, viewerLimit: viewerLimit))
-        asks = settings.asks
+        (asks, talk) = (settings.asks, settings.talk)
         needsToken = token != nil
     }
 
     /// Begins to tell, also what has come before.
     package func begin(_ outlets: Outlets) { update { state, _ in state.outlets = outlets } }
 
-    /// Asks or changes something. The body calls nothing that asks here.
+    /// Asks or changes something. The body calls nothing that asks here; locks that it takes are held by nobody who asks.
     @discardableResult
     package func change<Result: Sendable>(_ body: (inout AccessEngine, Instant) -> Result) -> Result {
         update { state, now in body(&state.engine, now) }
@@ -150,6 +159,7 @@ package final class AccessControl: Sendable {
             switch output {
             case .tell(let event): outlets.tell(event)
             case .decided(let knock, let answer): waiter?(knock, answer)
+            case .ended(let participant, let rights): outlets.ended(participant, rights)
             }
             state.withLock { $0.isPerforming = false }
         }

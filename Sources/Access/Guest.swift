@@ -1,3 +1,5 @@
+package import Time
+
 /// By what a guest is recognized: the SHA-256, in 64 lower-case hexadecimal digits, of a secret of its browser or of its certificate.
 package struct GuestKey: Hashable, Sendable, CustomStringConvertible {
     package let description: String
@@ -31,8 +33,12 @@ package struct Guest: Sendable, Equatable {
     package let key: GuestKey
     /// What it said of itself; may be empty.
     package let name: String
+    /// When it has to knock again, and has no rights any more; nil for never.
+    package let until: Instant?
 
-    package init(key: GuestKey, name: String) { (self.key, self.name) = (key, name) }
+    package init(key: GuestKey, name: String, until: Instant? = nil) {
+        (self.key, self.name, self.until) = (key, name, until)
+    }
 }
 
 /// The guests of a sender: those that it began with, and those let in since. Sans-IO.
@@ -53,6 +59,9 @@ struct Guests: Sendable {
             self.invited.append(guest.key)
         }
     }
+
+    /// When the first of them is none any more.
+    var firstEnd: Instant? { guests.values.compactMap(\.until).min() }
 
     subscript(_ key: GuestKey?) -> Guest? { key.flatMap { guests[$0] } }
 

@@ -1,3 +1,4 @@
+package import Access
 package import FrameBridge
 package import Media
 import Posix
@@ -5,9 +6,11 @@ import RTP
 import Synchronization
 import Time
 
-/// What the peers of a sender say: who may, and the sound of those who do, which goes into the sender's ring for the sound process.
+/// The sound of those who may speak, which goes into the sender's ring for the sound process.
 ///
 /// Nothing is decoded of whom nobody lets speak. Any thread may ask. Close it: until then its thread keeps it alive.
+///
+/// Its lock is taken within that of the access control, never the other way. So nothing of somebody comes in after its right was taken back.
 package final class TalkBack: SoundReceiver {
     /// A peer, as people are told of it.
     package struct Talker: Sendable, Equatable {
@@ -37,7 +40,6 @@ package final class TalkBack: SoundReceiver {
     }
 
     private struct State {
-        var talkers: Talkers
         var packets: [(peer: ParticipantID, packet: ReceivedSound)] = []
         var statistics: [ParticipantID: Voice.Statistics] = [:]
         /// Whether the thread looks for packets by itself.
@@ -52,32 +54,25 @@ package final class TalkBack: SoundReceiver {
     /// How long a revocation waits for the thread.
     private static let revocationLimit = Duration.milliseconds(500)
 
-    /// Where nobody is to be heard, no peer's sound is asked for.
-    package let policy: TalkPolicy
+    private let access: AccessControl
     let bell = Bell()
     private let hasRevoked = Bell()
-    private let state: Mutex<State>
-    private let report: @Sendable (Talkers.Event) -> Void
+    private let state = Mutex(State())
     private let problem: @Sendable (String) -> Void
     /// Until the thread has it.
     private let writer: Mutex<SoundWriter?>
     private let thread = Mutex<Thread?>(nil)
 
     /// - Parameters:
-    ///   - places: how many are heard at once, within `Talkers.placeLimits`.
+    ///   - access: says who may speak, and who is heard.
     ///   - writer: of the sender's ring; used by the thread alone from here on.
-    ///   - report: gets the events, on any thread.
     ///   - problem: gets a sentence on what keeps voices from being heard, once, on the thread.
     package init(
-        _ policy: TalkPolicy,
-        places: Int,
+        _ access: AccessControl,
         into writer: consuming sending SoundWriter,
-        report: @escaping @Sendable (Talkers.Event) -> Void,
         problem: @escaping @Sendable (String) -> Void
     ) {
-        self.policy = policy
-        (self.report, self.problem) = (report, problem)
-        state = Mutex(State(talkers: Talkers(policy, places: places)))
+        (self.access, self.problem) = (access, problem)
         self.writer = Mutex(writer)
     }
 
@@ -93,52 +88,39 @@ package final class TalkBack: SoundReceiver {
 
     // MARK: - Sound
 
-    package func take(_ packet: ReceivedSound, from peer: ParticipantID) {
+    package func take(_ packet: ReceivedSound, from id: ParticipantID) {
         let isQuiet = OpusPacket.isQuiet(packet.bytes)
-        let (events, isNews) = state.withLock { state in
-            guard !state.isClosed,
-                state.talkers.hears(peer, level: packet.level, isQuiet: isQuiet, at: packet.arrivedAt)
-            else { return (state.talkers.takeEvents(), false) }
-            if state.packets.count < Self.packetLimit { state.packets.append((peer, packet)) }
-            defer { state.isAwake = true }
-            return (state.talkers.takeEvents(), !state.isAwake)
+        let isNews = access.change { engine, _ in
+            state.withLock { state in
+                guard !state.isClosed,
+                    engine.hears(id, level: packet.level, isQuiet: isQuiet, at: packet.arrivedAt)
+                else { return false }
+                if state.packets.count < Self.packetLimit { state.packets.append((id, packet)) }
+                defer { state.isAwake = true }
+                return !state.isAwake
+            }
         }
-        tell(events)
         if isNews { bell.ring() }
     }
 
-    package func begin(_ peer: ParticipantID) { change { talkers, _ in talkers.begin(peer) } }
+    package func begin(_ id: ParticipantID) { access.change { engine, _ in engine.begin(id) } }
 
-    package func end(_ peer: ParticipantID) { change { $0.end(peer, at: $1) } }
+    package func end(_ id: ParticipantID) { access.change { $0.end(id, at: $1) } }
 
-    // MARK: - Rights
-
-    /// A peer that has come is known again by a key.
-    package func identify(_ peer: ParticipantID, by key: String) {
-        change { talkers, _ in talkers.identify(peer, by: key) }
-    }
-
-    /// A peer wants to speak.
-    package func ask(_ peer: ParticipantID) -> TalkAnswer { change { $0.ask(peer, at: $1) } }
-
-    /// A peer does not want to speak any more.
-    package func withdraw(_ peer: ParticipantID) { change { $0.withdraw(peer, at: $1) } }
-
-    /// Somebody lets a peer speak. Returns whether it is there.
+    /// Somebody lets a participant not speak, or speak no more: nothing that it said is in the ring any more when this returns. Not for
+    /// outlets of the access control, as the thread that this waits for may be performing one.
+    ///
+    /// - Returns: whether it is there.
     @discardableResult
-    package func grant(_ peer: ParticipantID) -> Bool { change { talkers, _ in talkers.grant(peer) } }
-
-    /// Somebody lets a peer not speak, or speak no more: nothing that it said is in the ring any more when this returns. Returns whether
-    /// it is there.
-    @discardableResult
-    package func revoke(_ peer: ParticipantID) -> Bool {
-        let (isThere, events, revocation) = state.withLock { state in
-            let isThere = state.talkers.revoke(peer, at: MonotonicClock.now())
-            // Also of one who has just fallen silent.
-            state.revocations.count += 1
-            return (isThere, state.talkers.takeEvents(), state.revocations.count)
+    package func revoke(_ id: ParticipantID) -> Bool {
+        let (isThere, revocation) = access.change { engine, now in
+            let isThere = engine.revokeTalk(id, at: now)
+            return state.withLock { state in
+                // Also of one who has just fallen silent.
+                state.revocations.count += 1
+                return (isThere, state.revocations.count)
+            }
         }
-        tell(events)
         bell.ring()
         let deadline = MonotonicClock.now() + Self.revocationLimit
         while true {
@@ -149,22 +131,11 @@ package final class TalkBack: SoundReceiver {
         }
     }
 
-    private func change<Result>(_ body: (inout Talkers, Instant) -> Result) -> Result {
-        let (result, events) = state.withLock { state in
-            let result = body(&state.talkers, MonotonicClock.now())
-            return (result, state.talkers.takeEvents())
-        }
-        tell(events)
-        return result
-    }
-
-    private func tell(_ events: [Talkers.Event]) { for event in events { report(event) } }
-
-    /// What a peer may say, and how it is heard.
-    package func talker(_ peer: ParticipantID) -> Talker {
-        state.withLock { state in
-            let isHeard = state.talkers.hasPlace(peer)
-            return Talker(state: state.talkers.state(of: peer), voice: isHeard ? state.statistics[peer] : nil)
+    /// What a participant may say, and how it is heard.
+    package func talker(_ id: ParticipantID) -> Talker {
+        access.read { engine in
+            let voice = engine.isHeard(id) ? state.withLock { $0.statistics[id] } : nil
+            return Talker(state: engine.talkState(of: id), voice: voice)
         }
     }
 
@@ -178,24 +149,24 @@ package final class TalkBack: SoundReceiver {
     // MARK: - The thread's side
 
     func exchange(_ outcome: Outcome, at now: Instant) -> Work {
-        let (work, events) = state.withLock { state in
-            for peer in outcome.loud { state.talkers.noteLoud(peer, at: now) }
-            state.talkers.tick(at: now)
-            state.statistics = outcome.statistics
-            // What was taken back meanwhile is not heard.
-            let work = Work(
-                packets: state.packets.filter { state.talkers.hasPlace($0.peer) },
-                heard: state.talkers.heard,
-                revocations: state.revocations.count,
-                deadline: state.talkers.nextDeadline,
-                isClosed: state.isClosed
-            )
-            state.packets.removeAll(keepingCapacity: true)
-            if outcome.isIdle { state.isAwake = !work.packets.isEmpty }
-            return (work, state.talkers.takeEvents())
+        access.change { engine, _ in
+            for id in outcome.loud { engine.noteLoud(id, at: now) }
+            engine.tick(now: now)
+            return state.withLock { state in
+                state.statistics = outcome.statistics
+                // What was taken back meanwhile is not heard.
+                let work = Work(
+                    packets: state.packets.filter { engine.isHeard($0.peer) },
+                    heard: engine.heard,
+                    revocations: state.revocations.count,
+                    deadline: engine.silenceDeadline,
+                    isClosed: state.isClosed
+                )
+                state.packets.removeAll(keepingCapacity: true)
+                if outcome.isIdle { state.isAwake = !work.packets.isEmpty }
+                return work
+            }
         }
-        tell(events)
-        return work
     }
 
     func noteCarriedOut(_ revocations: UInt64) {

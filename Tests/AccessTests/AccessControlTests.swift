@@ -58,7 +58,7 @@ import Time
                 // The knock waits by now.
                 Self.answer(1, .accepted, at: access)
             } tell: { event in
-                log.note(event.sentence)
+                log.note(event.sentence ?? "")
             }
         )
         _ = access.knock(Self.knocker("Ann")) { _, _ in log.note("decided") }
@@ -73,7 +73,7 @@ import Time
             _ = access.knock(Self.knocker("Ann", key: .test(1))) { _, answer in log.note("\(number) \(answer)") }
         }
         #expect(log.all.isEmpty)
-        access.begin(AccessControl.Outlets(wake: log.wake) { log.note($0.sentence) })
+        access.begin(AccessControl.Outlets(wake: log.wake) { log.note($0.sentence ?? "") })
         func knocked(_ number: Int) -> String {
             "\"Ann\" from a asks to look in: \"oriel accept \(number)\" or \"oriel reject \(number)\""
         }
@@ -90,7 +90,7 @@ import Time
                 case .knocked(let knock):
                     log.note("\(knock.number) knocked")
                 case .answered(let knock, _): log.note("\(knock.number) answered")
-                case .turnedAway: break
+                case .turnedAway, .talk: break
                 }
             }
         )
@@ -150,10 +150,27 @@ import Time
 
     @Test func aTurnEndsThePatience() {
         let (log, access) = (Log(), Self.control(patience: .zero))
-        access.begin(AccessControl.Outlets(wake: log.wake) { log.note($0.sentence) })
+        access.begin(AccessControl.Outlets(wake: log.wake) { log.note($0.sentence ?? "") })
         _ = access.knock(Self.knocker("Ann")) { _, answer in log.note("\(answer)") }
         #expect(access.turn() == nil)
         #expect(log.all.suffix(2) == ["\"Ann\" from a got no answer", "noAnswer"])
+    }
+
+    /// Told as the events are.
+    @Test func aTurnEndsRights() {
+        let log = Log()
+        var settings = AccessEngine.Settings()
+        settings.guests = [Guest(key: .test(1), name: "Ann", until: .start)]
+        let access = AccessControl(settings)
+        access.begin(
+            AccessControl.Outlets(wake: log.wake) { _ in
+            } ended: { participant, rights in
+                log.note("\(participant) \(rights == .watch)")
+            }
+        )
+        access.change { engine, _ in engine.begin(7, guest: .test(1)) }
+        #expect(log.all.isEmpty && log.wakeCount == 1)
+        #expect(access.turn() == nil && log.all == ["7 true"])
     }
 
     /// Though another thread is at it.

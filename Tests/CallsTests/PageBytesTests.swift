@@ -59,8 +59,7 @@ import Time
 
     /// The rest is in `SpeakingTests`, `WHEPTests` and `WebServiceTests`.
     @Test func theAnswerToAWishToSpeakIsOneLine() throws {
-        let talkers = FakeTalkers()
-        let web = try WebFixture(talkers: talkers)
+        let web = try WebFixture(talk: .ask)
         let session = try web.join(by: WebFixture.talkingOffer).session
         #expect(try web.request("POST", session + "/talk").body == Array("{\"talk\":\"asked\"}\n".utf8))
         #expect(try web.request("DELETE", session + "/talk").body == Array("{\"talk\":\"none\"}\n".utf8))

@@ -1,3 +1,4 @@
+import Access
 import Media
 import Posix
 import Synchronization
@@ -8,41 +9,24 @@ import WebRTC
 
 @testable import Calls
 
-/// Says of all viewers what a test wants, and hears nobody.
-final class FakeTalkers: SoundReceiver {
-    let states = Mutex<[ParticipantID: TalkState]>([:])
-    let answer = Mutex(TalkAnswer.asked)
-    let keys = Mutex<[ParticipantID: String]>([:])
+/// Tells the access control of viewers that may speak, and hears nobody.
+final class DeafReceiver: SoundReceiver {
+    private let access: AccessControl
 
-    var desk: TalkDesk {
-        TalkDesk { [self] peer, key in
-            keys.withLock { $0[peer] = key }
-        } ask: { [self] peer in
-            let answer = answer.withLock(\.self)
-            switch answer {
-            case .granted: states.withLock { $0[peer] = .granted }
-            case .asked: states.withLock { $0[peer] = .asked }
-            case .refused, .tooOften: break
-            }
-            return answer
-        } withdraw: { [self] peer in
-            states.withLock { $0[peer] = TalkState.none }
-        } state: { [self] peer in
-            states.withLock { $0[peer] ?? .none }
-        }
-    }
+    init(_ access: AccessControl) { self.access = access }
 
-    func begin(_ peer: ParticipantID) {}
-    func take(_ packet: ReceivedSound, from peer: ParticipantID) {}
-    func end(_ peer: ParticipantID) {}
+    func begin(_ id: ParticipantID) { access.change { engine, _ in engine.begin(id) } }
+    func take(_ packet: ReceivedSound, from id: ParticipantID) {}
+    func end(_ id: ParticipantID) { access.change { $0.end(id, at: $1) } }
 }
 
 /// What viewers may say, by HTTP.
 @Suite struct TalkRequestTests {
-    private let talkers = FakeTalkers()
     private let web: WebFixture
 
-    init() throws { web = try WebFixture(talkers: talkers) }
+    init() throws { web = try WebFixture(talk: .ask) }
+
+    private func change(_ body: (inout AccessEngine, Instant) -> Void) { web.access.change(body) }
 
     private func state(of session: String) throws -> String? {
         let report = try web.request("GET", "/api/viewers/" + session.dropFirst("/whep/".count))
@@ -51,11 +35,13 @@ final class FakeTalkers: SoundReceiver {
 
     /// By the secret that its browser keeps.
     @Test func aViewerWhoMaySpeakIsKnownAgain() throws {
+        let web = try WebFixture(viewerLimit: 3, talk: .ask)
         let known = [WebFixture.sdp, "Oriel-Viewer: 0123456789abcdef"]
-        for fields in [[WebFixture.sdp], known] {
-            _ = try web.request("POST", "/whep", fields, body: WebFixture.talkingOffer)
+        let sessions = try [[WebFixture.sdp], known, known].map { fields in
+            "/" + (try web.request("POST", "/whep", fields, body: WebFixture.talkingOffer)["location"] ?? "")
         }
-        #expect(talkers.keys.withLock(\.self) == [2: sha256(of: "0123456789abcdef")])
+        web.access.change { engine, now in _ = engine.revokeTalk(2, at: now) }
+        #expect(try sessions.map { try web.request("POST", $0 + "/talk").status } == [202, 403, 403])
     }
 
     @Test func aViewerAsksAndIsAnswered() throws {
@@ -68,16 +54,19 @@ final class FakeTalkers: SoundReceiver {
         #expect(asked["content-type"] == "application/json")
         #expect(asked.text == "{\"talk\":\"asked\"}\n")
         #expect(try state(of: session) == "asked")
-        talkers.answer.withLock { $0 = .granted }
+        change { engine, _ in _ = engine.grantTalk(1) }
         let granted = try web.request("POST", session + "/talk")
         #expect(granted.status == 200)
         #expect(granted.text == "{\"talk\":\"granted\"}\n")
-        talkers.states.withLock { $0 = $0.mapValues { _ in .speaking } }
+        change { engine, now in
+            _ = engine.hears(1, level: nil, isQuiet: false, at: now)
+            engine.noteLoud(1, at: now)
+        }
         #expect(try state(of: session) == "speaking")
         let withdrawn = try web.request("DELETE", session + "/talk")
         #expect(withdrawn.status == 200)
-        #expect(withdrawn.text == "{\"talk\":\"none\"}\n")
-        #expect(try state(of: session) == "none")
+        #expect(withdrawn.text == "{\"talk\":\"granted\"}\n", "it is kept for later")
+        #expect(try state(of: session) == "granted")
     }
 
     /// The name of the session is enough, as for what else its viewer does.
@@ -100,16 +89,23 @@ final class FakeTalkers: SoundReceiver {
 
     @Test func whoIsNotToSpeakIsTold() throws {
         let (_, session, _) = try web.join(by: WebFixture.talkingOffer)
-        talkers.answer.withLock { $0 = .refused(until: MonotonicClock.now() + .seconds(20)) }
+        change { engine, now in _ = engine.revokeTalk(1, at: now) }
         let refused = try web.request("POST", session + "/talk")
         #expect(refused.status == 403)
         #expect(refused.text == "your request to speak was refused: ask again later\n")
         #expect(refused["oriel-reason"] == "talk_revoked")
-        #expect(refused["retry-after"].flatMap { Int($0) }.map { 15...21 ~= $0 } ?? false)
-        talkers.answer.withLock { $0 = .tooOften(until: .start) }
+        #expect(refused["retry-after"].flatMap { Int($0) }.map { 1...31 ~= $0 } ?? false)
+        #expect(try state(of: session) == "none")
+    }
+
+    @Test func whoAsksTooOftenIsTold() throws {
+        let (_, session, _) = try web.join(by: WebFixture.talkingOffer)
+        // So late that no machine is too slow.
+        change { engine, now in _ = engine.askToTalk(1, at: now + .seconds(600)) }
+        #expect(try web.request("DELETE", session + "/talk").text == "{\"talk\":\"none\"}\n")
         let often = try web.request("POST", session + "/talk")
         #expect(often.status == 429)
-        #expect(often["retry-after"] == "1")
+        #expect(often["retry-after"].flatMap { Int($0) }.map { 500...606 ~= $0 } ?? false)
         #expect(try state(of: session) == "none")
     }
 

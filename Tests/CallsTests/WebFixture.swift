@@ -22,6 +22,7 @@ final class WebFixture: Sendable {
     static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
 
     let peers: PeerGroup
+    let access: AccessControl
     let call: WebCall
     let status: WebStatus
     let picture = Picture()
@@ -57,11 +58,15 @@ final class WebFixture: Sendable {
         ports: ClosedRange<UInt16>? = nil,
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         proxies: [AddressRange] = [],
-        talkers: FakeTalkers? = nil,
+        talk: TalkPolicy = .off,
         access: AccessControl? = nil
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
-        let status = WebStatus(hearsViewers: talkers != nil)
+        var settings = AccessEngine.Settings()
+        settings.talk = talk
+        let access = access ?? AccessControl(settings, token: token, viewerLimit: viewerLimit)
+        self.access = access
+        let status = WebStatus(hearsViewers: access.talk != .off)
         self.status = status
         peers = try PeerGroup(
             PeerGroup.Configuration(
@@ -82,14 +87,12 @@ final class WebFixture: Sendable {
                     addresses: ["127.0.0.1"],
                     isRelayOnly: isRelayOnly
                 ),
-                voices: talkers
+                voices: access.talk == .off ? nil : DeafReceiver(access)
             )
         )
         let log = Log()
         self.log = log
-        let access = access ?? AccessControl(token: token, viewerLimit: viewerLimit)
-        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, access: access, talk: talkers?.desk) {
-            report in
+        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, access: access) { report in
             status.note(report)
             if let sentence = report.sentence { log.events.withLock { $0.append(sentence) } }
         }

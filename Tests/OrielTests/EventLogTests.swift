@@ -4,7 +4,6 @@ import Glibc
 import Helpers
 import Media
 import Posix
-import Talk
 import TestSupport
 import Testing
 import Time
@@ -94,14 +93,17 @@ import WebRTC
                 viewed.merging(["event": "peer_left", "reason": "hung_up"]) { $1 }
             ),
             (
-                CallEvent(.asked(3), in: "web", name: "Ann"),
+                CallEvent(.talk(3, .asked), in: "web", name: "Ann"),
                 ["event": "talk_asked", "call": "web", "id": "3", "name": "Ann"]
             ),
-            (CallEvent(.granted(3), in: "\(room)", name: ""), ["event": "talk_granted", "call": "\(room)", "id": "3"]),
-            (CallEvent(.revoked(3), in: "web", name: ""), ["event": "talk_revoked", "call": "web", "id": "3"]),
-            (CallEvent(.started(3, isNews: true), in: nil, name: ""), ["event": "talk_started", "id": "3"]),
-            (CallEvent(.started(3, isNews: false), in: "web", name: ""), ["event": "talk_started", "id": "3"]),
-            (CallEvent(.ended(3), in: "web", name: ""), ["event": "talk_ended", "id": "3"]),
+            (
+                CallEvent(.talk(3, .granted), in: "\(room)", name: ""),
+                ["event": "talk_granted", "call": "\(room)", "id": "3"]
+            ),
+            (CallEvent(.talk(3, .revoked), in: "web", name: ""), ["event": "talk_revoked", "call": "web", "id": "3"]),
+            (CallEvent(.talk(3, .started(isNews: true)), in: nil, name: ""), ["event": "talk_started", "id": "3"]),
+            (CallEvent(.talk(3, .started(isNews: false)), in: "web", name: ""), ["event": "talk_started", "id": "3"]),
+            (CallEvent(.talk(3, .ended), in: "web", name: ""), ["event": "talk_ended", "id": "3"]),
             (CallEvent(.ended(nil), in: .web), ["event": "call_ended", "call": "web", "reason": "ended"]),
             (
                 CallEvent(CallReport(.standing(nil), "sending"), in: plain),
@@ -167,12 +169,12 @@ import WebRTC
 
     /// People are told who speaks, and how to let somebody.
     @Test func peopleAreToldOfTalkers() {
-        let asked = CallEvent(.asked(3), in: "web", name: "Ann").sentence
+        let asked = CallEvent(.talk(3, .asked), in: "web", name: "Ann").sentence
         #expect(asked == #"viewer 3 ("Ann") asks to speak: "oriel talk 3 on" lets it"#)
-        let room = CallEvent(.started(4, isNews: true), in: "room+https://h/tea", name: "").sentence
+        let room = CallEvent(.talk(4, .started(isNews: true)), in: "room+https://h/tea", name: "").sentence
         #expect(room == "room+https://h/tea: viewer 4 speaks")
-        #expect(CallEvent(.started(4, isNews: false), in: "web", name: "").sentence == nil)
-        #expect(CallEvent(.ended(4), in: "web", name: "").sentence == nil)
+        #expect(CallEvent(.talk(4, .started(isNews: false)), in: "web", name: "").sentence == nil)
+        #expect(CallEvent(.talk(4, .ended), in: "web", name: "").sentence == nil)
     }
 
     @Test(arguments: [

@@ -54,11 +54,10 @@ import WebRTC
         }
         let folder = try TemporaryDirectory()
         let sender = try SenderFolder(in: BridgeDirectory(path: folder.file("bridge"), create: true))
-        let talk = try TalkBack(.ask, places: 1, into: SoundWriter(talkIn: sender)) { _ in
-        } problem: { _ in
-        }
+        let access = AccessControl()
+        let talk = try TalkBack(access, into: SoundWriter(talkIn: sender)) { _ in }
         defer { talk.close() }
-        let commands = SenderCommands(scene.calls, access: AccessControl(), talk: talk)
+        let commands = SenderCommands(scene.calls, access: access, talk: talk)
         #expect(try refusal(commands, .talk(viewer: 3, isOn: true)) == "no viewer 3 looks in")
     }
 

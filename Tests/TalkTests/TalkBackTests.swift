@@ -1,3 +1,4 @@
+import Access
 import FrameBridge
 import Media
 import Posix
@@ -12,27 +13,37 @@ import Time
 @Suite struct TalkBackTests {
     private final class Scene {
         let ring: TalkRing
+        let access: AccessControl
         let talk: TalkBack
         let told: Told
         private var speech: Speech
 
-        init(_ policy: TalkPolicy) throws {
+        init(_ policy: TalkPolicy, hasThread: Bool = true) throws {
             let ring = try TalkRing()
             self.ring = ring
             let told = Told()
-            talk = try TalkBack(policy, places: 1, into: ring.writer(), report: told.add) { Issue.record("\($0)") }
-            try talk.begin()
+            var settings = AccessEngine.Settings()
+            settings.talk = policy
+            access = AccessControl(settings)
+            access.begin(AccessControl.Outlets(wake: {}, tell: told.add))
+            talk = try TalkBack(access, into: ring.writer()) { Issue.record("\($0)") }
+            if hasThread { try talk.begin() }
             talk.begin(7)
             speech = try Speech(.tone(500, lasting: 10))
             self.told = told
         }
 
         final class Told: Sendable {
-            let events = Mutex<[Talkers.Event]>([])
-            func add(_ event: Talkers.Event) { events.withLock { $0.append(event) } }
+            let events = Mutex<[AccessEvent.Talk]>([])
+
+            func add(_ event: AccessEvent) {
+                if case .talk(7, let talk) = event { events.withLock { $0.append(talk) } }
+            }
         }
 
         deinit { talk.close() }
+
+        func grant() -> Bool { access.change { engine, _ in engine.grantTalk(7) } }
 
         func send(_ count: Int, from peer: ParticipantID = 7) {
             for _ in 0..<count {
@@ -46,7 +57,7 @@ import Time
         let scene = try Scene(.ask)
         scene.send(20)
         #expect(scene.talk.talker(7) == TalkBack.Talker(state: .asked, voice: nil))
-        scene.talk.grant(7)
+        #expect(scene.grant())
         #expect(scene.talk.talker(7).state == .granted)
         // The thread plays in real time what is sent as fast as it is played.
         var blocks: [SoundBlock] = []
@@ -65,18 +76,47 @@ import Time
         scene.talk.close()
         expect(try scene.ring.read().blocks.isEmpty)
         let events = scene.told.events.withLock { $0 }
-        #expect(events == [.asked(7), .granted(7), .started(7, isNews: true), .ended(7), .revoked(7)])
+        #expect(events == [.asked, .granted, .started(isNews: true), .ended, .revoked])
     }
 
     @Test func whoHasGoneIsForgotten() throws {
         let scene = try Scene(.ask)
-        #expect(scene.talk.ask(7) == .asked)
+        let answer = scene.access.change { $0.askToTalk(7, at: $1) }
+        #expect(answer == .asked)
         scene.talk.end(7)
         #expect(scene.talk.talker(7).state == .off)
         scene.talk.close()
         // Nobody waits for a thread that has ended.
-        expect(!scene.talk.grant(7))
+        expect(!scene.grant())
         scene.send(3)
         expect(!scene.talk.revoke(7))
+    }
+
+    /// However many threads bring packets meanwhile.
+    /// Invariant: permitted.
+    @Test func nothingComesInAfterARevocation() throws {
+        let scene = try Scene(.ask, hasThread: false)
+        let (access, talk) = (scene.access, scene.talk)
+        let packet = try #require(try Speech(.tone(500, lasting: 1)).packets.first)
+        let isOver = Atomic(false)
+        let take = { @Sendable in
+            while !isOver.load(ordering: .relaxed) {
+                let now: Instant = MonotonicClock.now()
+                talk.take(ReceivedSound(sequenceNumber: 1, timestamp: 0, arrivedAt: now, bytes: packet), from: 7)
+            }
+        }
+        let first = try Thread(take)
+        let second = try Thread(take)
+        for _ in 0..<500 {
+            #expect(scene.grant())
+            // As the thread asks for work.
+            _ = talk.exchange(TalkBack.Outcome(), at: MonotonicClock.now())
+            access.change { engine, now in _ = engine.revokeTalk(7, at: now) }
+            let work = talk.exchange(TalkBack.Outcome(), at: MonotonicClock.now())
+            #expect(work.packets.isEmpty && work.heard.isEmpty)
+        }
+        isOver.store(true, ordering: .relaxed)
+        first.join()
+        second.join()
     }
 }

@@ -19,8 +19,6 @@ package struct WebSettings: Sendable {
     package var iceServerLinks: @Sendable () -> [String] = { [] }
     package var viewerLimit = 50
     package var snapshots: WebService.SnapshotSource
-    /// Decides who may be heard; nil for nobody.
-    package var talk: TalkDesk?
     /// Is shown to viewers, and hears of their number.
     package var status: WebStatus
     /// Hears the port at which the server listens.
@@ -48,8 +46,7 @@ final class ServedWebCall: Call {
             try host.network.peers(),
             codecs: host.media.codecs,
             viewerLimit: settings.viewerLimit,
-            access: host.access,
-            talk: settings.talk
+            access: host.access
         ) { report in
             host.report(report)
             status.note(report)

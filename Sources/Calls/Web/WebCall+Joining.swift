@@ -110,10 +110,7 @@ extension WebCall {
             trickles: newcomer.trickles
         )
         state.withLock { $0.sessions[id] = session }
-        if session.canSpeak {
-            peers.voices?.begin(peer.id)
-            if let key = session.key { talk?.identify(peer.id, "\(key)") }
-        }
+        if session.canSpeak { access.change { engine, _ in engine.begin(peer.id, guest: newcomer.key) } }
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 

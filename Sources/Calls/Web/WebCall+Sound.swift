@@ -1,6 +1,8 @@
 import Access
+import Media
 import Peers
 import Synchronization
+import Time
 
 /// What viewers want of sound: to speak, and to hear it sooner.
 extension WebCall {
@@ -16,15 +18,18 @@ extension WebCall {
         guard let session = state.withLock({ $0.sessions[id] }), loop.peer(session.viewer.id) != nil else {
             return .unknownViewer
         }
-        guard let talk else { return .off }
+        if access.talk == .off { return .off }
         guard session.canSpeak else { return .cannotSpeak }
         let participant = session.viewer.id
         if !wants {
-            talk.withdraw(participant)
-            return .state(talk.state(participant))
+            return access.change { engine, now in
+                engine.withdraw(participant, at: now)
+                return .state(engine.talkState(of: participant))
+            }
         }
         let wait = access.atGate { $0.limits.waitToAsk(session.viewer.address, now: loop.now) }
-        return wait.map { .tooOften(seconds: $0) } ?? TalkOutcome(talk.ask(participant), at: loop.now)
+        if let wait { return .tooOften(seconds: wait) }
+        return TalkOutcome(access.change { $0.askToTalk(participant, at: $1) }, at: loop.now)
     }
 
     // MARK: - Hearing
@@ -38,5 +43,29 @@ extension WebCall {
             completion(peer != nil)
         }
         if !isOpen { completion(false) }
+    }
+}
+
+/// What became of a viewer's wish to speak, or not to.
+enum TalkOutcome: Sendable {
+    case state(TalkState)
+    /// No viewer is heard here.
+    case off
+    /// The session's offer does not send sound.
+    case cannotSpeak
+    /// In so many seconds it may ask again.
+    case refused(seconds: Int)
+    case tooOften(seconds: Int)
+    case unknownViewer
+
+    init(_ answer: TalkAnswer, at now: Instant) {
+        func seconds(until instant: Instant) -> Int { Int(max(instant - now, .zero).components.seconds) + 1 }
+        self =
+            switch answer {
+            case .granted: .state(.granted)
+            case .asked: .state(.asked)
+            case .refused(let until): .refused(seconds: seconds(until: until))
+            case .tooOften(let until): .tooOften(seconds: seconds(until: until))
+            }
     }
 }

@@ -15,8 +15,6 @@ package final class WebCall: Sendable {
     let codecs: [[VideoCodec]]
     let viewerLimit: Int
     let access: AccessControl
-    /// Nil where no viewer is heard.
-    let talk: TalkDesk?
     private let report: @Sendable (CallReport) -> Void
     let state: Mutex<ViewerSessions>
 
@@ -24,15 +22,13 @@ package final class WebCall: Sendable {
     ///   - peers: the group that viewers join; close it to end the call.
     ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
     ///   - viewerLimit: the most viewers; there are fewer places if the group has fewer ports.
-    ///   - access: limits what the viewers of a network cause.
-    ///   - talk: decides who may speak; nil where nobody is heard.
+    ///   - access: limits what the viewers of a network cause, and decides who may speak.
     ///   - report: is told who comes and leaves, on the network thread.
     package init(
         _ peers: PeerGroup,
         codecs: [[VideoCodec]],
         viewerLimit: Int,
         access: AccessControl,
-        talk: TalkDesk? = nil,
         report: @escaping @Sendable (CallReport) -> Void
     ) {
         self.peers = peers
@@ -40,7 +36,6 @@ package final class WebCall: Sendable {
         let viewerLimit = min(viewerLimit, peers.ports?.count ?? viewerLimit)
         self.viewerLimit = viewerLimit
         self.access = access
-        self.talk = talk
         self.report = report
         state = Mutex(ViewerSessions(viewerLimit: viewerLimit))
     }
@@ -128,7 +123,7 @@ package final class WebCall: Sendable {
         guard let session = state.withLock({ $0.sessions[id] }),
             let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
-        let talk = session.canSpeak ? talk?.state(peer.id) : nil
-        return ViewerReport(peer, target: peers.targetBitrate(for: peer), work, talk ?? .off)
+        let talk = session.canSpeak ? access.read { $0.talkState(of: peer.id) } : .off
+        return ViewerReport(peer, target: peers.targetBitrate(for: peer), work, talk)
     }
 }

@@ -37,7 +37,7 @@ enum Question: Codable, Sendable, Equatable {
                 )
             )
         case .answered(let knock, let answer): self = .answered(id: knock.number, isAccepted: answer == .accepted)
-        case .turnedAway: return nil
+        case .turnedAway, .talk: return nil
         }
     }
 }

@@ -1,8 +1,8 @@
+import Access
 import ArgumentParser
 import Configuration
 import FrameBridge
 import Media
-import Talk
 
 extension TalkPolicy: ExpressibleByArgument {}
 
@@ -26,23 +26,20 @@ struct TalkOptions: ParsableArguments {
     var talkers = TalkSettings().talkers
 
     func validate() throws {
-        guard Talkers.placeLimits ~= talkers else {
+        guard Floor.placeLimits ~= talkers else {
             throw ValidationError("--talkers \(talkers) is out of range: give 1 to 4.")
         }
     }
 }
 
 extension TalkSettings {
-    /// Makes the part of the sender that plays the voices of peers. Its ring must be made before the process gives up files. Begin it afterwards.
+    /// Makes the ring for what viewers say, before the process gives up files.
     ///
     /// - Parameter folder: the sender's; nil if it could not be made.
     /// - Returns: nil without `--talkback`, or if the ring cannot be made, which is told.
-    func talkBack(in folder: SenderFolder?, _ events: TalkEvents) -> TalkBack? {
+    func ring(in folder: SenderFolder?) -> sending SoundWriter? {
         guard talkback != .off, let folder else { return nil }
-        do throws(BridgeError) {
-            let writer = try SoundWriter(talkIn: folder)
-            return TalkBack(talkback, places: talkers, into: writer, report: events.tell, problem: Console.note)
-        } catch {
+        do throws(BridgeError) { return try SoundWriter(talkIn: folder) } catch {
             Console.note("\(error); viewers are not heard")
             return nil
         }

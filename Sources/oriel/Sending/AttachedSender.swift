@@ -47,9 +47,8 @@ extension SenderProcess {
         let listener = folder.flatMap { folder in
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
-        let talkEvents = TalkEvents(events)
-        let talk = settings.talk.talkBack(in: folder, talkEvents)
-        let status = WebStatus(hearsViewers: talk != nil)
+        let voices = settings.talk.ring(in: folder)
+        let status = WebStatus(hearsViewers: voices != nil)
         if listens {
             callSettings.web = try WebSettings(
                 web,
@@ -58,17 +57,21 @@ extension SenderProcess {
                 turnSecret,
                 in: directory,
                 horizon,
-                talk,
                 status
             )
         }
         // A command that means a knock or a viewer of the run before must not reach another one.
         let number = settings.goesOn ? Int.random(in: 1...9999) * 100 + 1 : 1
+        var engine = settings.access.engine(countingFrom: number)
+        engine.speakers = settings.talk.talkers
+        if voices != nil { engine.talk = settings.talk.talkback }
         let access = AccessControl(
-            settings.access.engine(countingFrom: number),
+            engine,
             token: token,
             viewerLimit: min(web.maxViewers, web.ports?.count ?? .max)
         )
+        let talk: TalkBack? =
+            if let voices { TalkBack(access, into: voices, problem: Console.note) } else { nil }
         let asker = try settings.access.accept == .all ? nil : Asker(terminalGroup: conduct.terminalGroup)
         defer { asker?.close() }
         let kinds = CallKinds(callSettings)
@@ -116,18 +119,23 @@ extension SenderProcess {
         }
         try turnSecretFile?.begin { network.doubtServers() }
         defer { turnSecretFile?.close() }
+        let running = SenderCalls(network, kinds, access: access, events, sinks: sinks)
+        defer { running.close() }
+        try running.begin(prepared, receiver: rendered.receiver)
+        let commands = SenderCommands(running, access: access, talk: talk)
         access.begin(
             AccessControl.Outlets(wake: sinks.bell.ring) { event in
-                events.tell(CallEvent(event))
+                events.tell(commands.callEvent(event))
                 asker?.tell(event)
+                switch event {
+                case .talk(_, .asked), .talk(_, .granted), .talk(_, .revoked): status.noteTalk()
+                default: break
+                }
+            } ended: { participant, rights in
+                if rights.contains(.watch) { _ = commands.kick(participant) }
             }
         )
         try asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
-        let running = SenderCalls(network, kinds, access: access, events, sinks: sinks)
-        defer { running.close() }
-        talkEvents.follow(running, status)
-        try running.begin(prepared, receiver: rendered.receiver)
-        let commands = SenderCommands(running, access: access, talk: talk)
         var control: SenderControl?
         if let listener {
             do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }

@@ -94,7 +94,10 @@ extension CallEvent {
         name = participant.name.isEmpty ? nil : participant.name
     }
 
-    init(_ event: AccessEvent) {
+    /// - Parameters:
+    ///   - call: that of a participant who speaks, as people name it; nil if it has just gone.
+    ///   - name: what that participant says of itself; may be empty.
+    init(_ event: AccessEvent, in call: String? = nil, name: String = "") {
         switch event {
         case .knocked(let knock): self.init(.knocked, knock, event.sentence)
         case .answered(let knock, .accepted): self.init(.accepted, knock, event.sentence)
@@ -103,10 +106,27 @@ extension CallEvent {
         case .answered(let knock, .cancelled): self.init(.cancelled, knock, event.sentence)
         case .turnedAway(let address, let call):
             self.init(kind: .refused, call: call, sentence: event.sentence, address: address, reason: .busy)
+        case .talk(let id, let talk): self.init(talk, of: id, in: call, name: name)
         }
     }
 
-    private init(_ kind: Kind, _ knock: Knock, _ sentence: String) {
+    private init(_ talk: AccessEvent.Talk, of id: ParticipantID, in call: String?, name: String) {
+        let who =
+            (call.map { $0 == "web" ? "" : "\($0): " } ?? "")
+            + "viewer \(id)" + (name.isEmpty ? "" : " (\"\(name)\")")
+        let (kind, sentence): (Kind, String?) =
+            switch talk {
+            case .asked: (.talkAsked, "\(who) asks to speak: \"oriel talk \(id) on\" lets it")
+            case .granted: (.talkGranted, "\(who) may speak")
+            case .revoked: (.talkRevoked, "\(who) may not speak")
+            case .started(isNews: true): (.talkStarted, "\(who) speaks")
+            case .started: (.talkStarted, nil)
+            case .ended: (.talkEnded, nil)
+            }
+        self.init(kind: kind, call: call, sentence: sentence, id: id.number, name: name.isEmpty ? nil : name)
+    }
+
+    private init(_ kind: Kind, _ knock: Knock, _ sentence: String?) {
         self.init(
             kind: kind,
             call: knock.call,

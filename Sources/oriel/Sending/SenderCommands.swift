@@ -71,24 +71,11 @@ final class SenderCommands: Sendable {
                         }
                 )
             )
-        case .kick(let id):
-            let key = calls.participant(id)?.key
-            let guest = access.read { $0.guest(key) }
-            if calls.kick(id) {
-                if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
-                return .done(visitor: guest.map { SenderReply.Visitor($0) })
-            }
-            if let call = calls.peers?.statuses.first(where: { $0.id == id })?.call {
-                let sentence = "\(id) is the server of \(call): leave that with \"oriel leave \(call)\""
-                return .refused(reason: sentence)
-            }
-            return .refused(reason: "no viewer \(id) looks in")
+        case .kick(let id): return kick(id)
         case .talk(let id, let isOn): return talk(id, isOn: isOn)
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
-        case .forget(let name):
-            let forgotten = access.change { engine, _ in engine.forget { name == nil || $0.name == name } }
-            return .done(visitor: forgotten.first.map { SenderReply.Visitor($0) })
+        case .forget(let name): return forget(name)
         case .add(let addition):
             return reply { try calls.begin(addition.name, addition.settings.mapValues(\.text)) }
         case .leave(let call): return reply { try calls.leave(named: call) }
@@ -103,30 +90,6 @@ final class SenderCommands: Sendable {
         do { try body() } catch { return .refused(reason: Failure(describing: error)?.sentence ?? "\(error)") }
         return .done()
     }
-
-    private func talk(_ id: ParticipantID, isOn: Bool) -> SenderReply {
-        guard let talk else { return .refused(reason: "no viewer is heard here: start it with --talkback ask") }
-        guard let peer = calls.peers?.statuses.first(where: { $0.id == id }) else {
-            return .refused(reason: "no viewer \(id) looks in")
-        }
-        guard peer.canSpeak else { return .refused(reason: "viewer \(id) sends no sound") }
-        let isThere = isOn ? talk.grant(id) : talk.revoke(id)
-        return isThere ? .done() : .refused(reason: "viewer \(id) has just left")
-    }
-
-    private func answer(_ knock: Int, _ answer: KnockAnswer) -> SenderReply {
-        guard access.asks else {
-            return .refused(reason: "the sender lets in everybody: start it with --accept ask")
-        }
-        guard let knock = access.change({ engine, _ in engine.answer(knock, answer) }) else {
-            return .refused(reason: "nobody waits with the number \(knock)")
-        }
-        return .done(visitor: knock.key.map { SenderReply.Visitor(Guest(key: $0, name: knock.name)) })
-    }
-}
-
-extension SenderReply.Visitor {
-    fileprivate init(_ guest: Guest) { self.init(key: "\(guest.key)", name: guest.name) }
 }
 
 /// The work of the encoders in the last second.

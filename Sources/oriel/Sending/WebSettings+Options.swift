@@ -4,14 +4,12 @@ import FrameBridge
 import HTTP
 import ICE
 import Posix
-import Talk
 
 extension WebSettings {
     /// - Parameters:
     ///   - token: in force.
     ///   - certificate: in use; nil for HTTP.
     ///   - secret: that logins of TURN servers are made of.
-    ///   - talk: who may be heard; nil for nobody.
     init(
         _ options: WebCallSettings,
         token: String?,
@@ -19,7 +17,6 @@ extension WebSettings {
         _ secret: TURNSecret?,
         in directory: BridgeDirectory,
         _ horizon: Horizon,
-        _ talk: TalkBack?,
         _ status: WebStatus
     ) throws {
         let snapshots = WebService.SnapshotSource(of: directory, from: horizon)
@@ -28,7 +25,6 @@ extension WebSettings {
         tls = certificate?.current
         names = (certificate?.first.names ?? []) + [options.server.listen.host].compactMap(\.self)
         (proxies, origins, viewerLimit) = (options.server.proxies, options.origins, options.maxViewers)
-        self.talk = talk.map { TalkDesk($0) }
         opened = { port in Console.print(options.links(port: port, token: token, tls: certificate?.first)) }
     }
 }
@@ -49,20 +45,6 @@ extension WebService.SnapshotSource {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
             }
-        }
-    }
-}
-
-extension TalkDesk {
-    fileprivate init(_ talk: TalkBack) {
-        self.init {
-            talk.identify($0, by: $1)
-        } ask: {
-            talk.ask($0)
-        } withdraw: {
-            talk.withdraw($0)
-        } state: {
-            talk.talker($0).state
         }
     }
 }

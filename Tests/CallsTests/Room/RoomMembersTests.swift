@@ -76,7 +76,7 @@ import WebRTC
             var settings = AccessEngine.Settings()
             (settings.asks, settings.patience) = (asks, .seconds(600))
             access = AccessControl(settings)
-            access.begin(AccessControl.Outlets(wake: {}) { log.note($0.sentence) })
+            access.begin(AccessControl.Outlets(wake: {}) { log.note($0.sentence ?? "") })
             let address = try RoomAddress(parsing: "room+\(server.origin)/tea")
             let host = CallHost(name: "\(address)", network, access: access, receiver: Receiver()) { report in
                 if let sentence = report.sentence { log.note(sentence.replacing("\(address): ", with: "")) }

@@ -1,13 +1,17 @@
-package import Media
-package import Time
+import Media
+import Time
 
+@testable import Access
+
+/// The engine of speech as it was: an oracle.
+///
 /// Who of a sender's peers may speak, and who is heard of those who speak at once.
 ///
 /// Only so many are heard as there are places. Who speaks first has a place, until it has been silent for a second and somebody else
 /// speaks.
-package struct Talkers {
+struct FormerTalkers {
     /// What happens, by the peer.
-    package enum Event: Equatable, Sendable {
+    enum Event: Equatable, Sendable {
         case asked(ParticipantID)
         case granted(ParticipantID)
         /// It is not heard any more, or is not going to be, as somebody says so.
@@ -37,7 +41,7 @@ package struct Talkers {
     private struct Talker {
         var right: Right
         /// By what it is known again; nil for nothing.
-        var key: String?
+        var key: GuestKey?
         /// Whether it says itself that it does not speak, whatever comes.
         var isClosed = false
         var askedAt: Instant?
@@ -46,7 +50,7 @@ package struct Talkers {
     }
 
     /// How many may be heard at once.
-    package static let placeLimits = 1...4
+    static let placeLimits = 1...4
     /// Who is quiet for so long loses the place to one that speaks, or to anybody if nothing comes at all.
     static let patience = Duration.seconds(1)
     /// A pause of speech.
@@ -66,21 +70,21 @@ package struct Talkers {
     private var talkers: [ParticipantID: Talker] = [:]
     private var places: [ParticipantID: Place] = [:]
     /// The keys of those who may not speak, and since when; the latest come last.
-    private var refusals: [(key: String, at: Instant)] = []
+    private var refusals: [(key: GuestKey, at: Instant)] = []
     private var events: [Event] = []
 
     /// - Parameter places: within `placeLimits`.
-    package init(_ policy: TalkPolicy, places: Int) {
+    init(_ policy: TalkPolicy, places: Int) {
         precondition(Self.placeLimits ~= places)
         (self.policy, placeCount) = (policy, places)
     }
 
-    package mutating func takeEvents() -> [Event] {
+    mutating func takeEvents() -> [Event] {
         defer { events.removeAll() }
         return events
     }
 
-    package func state(of peer: ParticipantID) -> TalkState {
+    func state(of peer: ParticipantID) -> TalkState {
         guard policy != .off, let talker = talkers[peer] else { return .off }
         switch talker.right {
         case .none, .refused: return .none
@@ -92,18 +96,18 @@ package struct Talkers {
     // MARK: - Rights
 
     /// A peer has come.
-    package mutating func begin(_ peer: ParticipantID) {
+    mutating func begin(_ peer: ParticipantID) {
         talkers[peer] = Talker(right: policy == .on ? .granted : .none)
     }
 
     /// A peer that has come is known again by a key. One that may not speak does not get around that by coming anew.
-    package mutating func identify(_ peer: ParticipantID, by key: String) {
+    mutating func identify(_ peer: ParticipantID, by key: GuestKey) {
         talkers[peer]?.key = key
         if let refusal = refusals.last(where: { $0.key == key }) { talkers[peer]?.right = .refused(at: refusal.at) }
     }
 
     /// A peer wants to speak. One that has gone is not heard.
-    package mutating func ask(_ peer: ParticipantID, at now: Instant) -> TalkAnswer {
+    mutating func ask(_ peer: ParticipantID, at now: Instant) -> TalkAnswer {
         guard var talker = talkers[peer] else { return .refused(until: now) }
         defer { talkers[peer] = talker }
         switch talker.right {
@@ -123,7 +127,7 @@ package struct Talkers {
     }
 
     /// A peer does not want to speak any more. A right that it has it keeps for later.
-    package mutating func withdraw(_ peer: ParticipantID, at now: Instant) {
+    mutating func withdraw(_ peer: ParticipantID, at now: Instant) {
         guard var talker = talkers[peer] else { return }
         talker.isClosed = true
         if talker.right == .asked { talker.right = .none }
@@ -133,7 +137,7 @@ package struct Talkers {
 
     /// Somebody lets a peer speak. Returns whether it is there.
     @discardableResult
-    package mutating func grant(_ peer: ParticipantID) -> Bool {
+    mutating func grant(_ peer: ParticipantID) -> Bool {
         guard let talker = talkers[peer] else { return false }
         if let key = talker.key { refusals.removeAll { $0.key == key } }
         if talker.right == .granted { return true }
@@ -144,7 +148,7 @@ package struct Talkers {
 
     /// Somebody lets a peer not speak, or speak no more, and with it all others of its key. Returns whether it is there.
     @discardableResult
-    package mutating func revoke(_ peer: ParticipantID, at now: Instant) -> Bool {
+    mutating func revoke(_ peer: ParticipantID, at now: Instant) -> Bool {
         guard let talker = talkers[peer] else { return false }
         var peers = [peer]
         if let key = talker.key {
@@ -162,7 +166,7 @@ package struct Talkers {
     }
 
     /// A peer has gone.
-    package mutating func end(_ peer: ParticipantID, at now: Instant) {
+    mutating func end(_ peer: ParticipantID, at now: Instant) {
         leavePlace(peer, at: now)
         talkers[peer] = nil
     }
@@ -174,7 +178,7 @@ package struct Talkers {
     /// - Parameters:
     ///   - level: in decibels below the loudest; nil if it does not say.
     ///   - isQuiet: whether there is nothing in it but noise.
-    package mutating func hears(_ peer: ParticipantID, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
+    mutating func hears(_ peer: ParticipantID, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
         if policy == .off { return false }
         guard var talker = talkers[peer], !talker.isClosed else { return false }
         if talker.right == .none {
@@ -205,7 +209,7 @@ package struct Talkers {
     }
 
     /// What was heard of a peer is loud enough to be understood.
-    package mutating func noteLoud(_ peer: ParticipantID, at now: Instant) {
+    mutating func noteLoud(_ peer: ParticipantID, at now: Instant) {
         guard var place = places[peer] else { return }
         place.loudAt = now
         if !place.isSpeaking {
@@ -217,13 +221,13 @@ package struct Talkers {
     }
 
     /// Whether what a peer says is heard.
-    package func hasPlace(_ peer: ParticipantID) -> Bool { places[peer] != nil }
+    func hasPlace(_ peer: ParticipantID) -> Bool { places[peer] != nil }
 
     /// Whose words are heard.
-    package var heard: Set<ParticipantID> { Set(places.keys) }
+    var heard: Set<ParticipantID> { Set(places.keys) }
 
     /// Takes note of who has fallen silent.
-    package mutating func tick(at now: Instant) { releasePlaces(at: now) }
+    mutating func tick(at now: Instant) { releasePlaces(at: now) }
 
     private mutating func releasePlaces(but present: ParticipantID? = nil, at now: Instant) {
         for (peer, place) in places where peer != present {
@@ -246,7 +250,7 @@ package struct Talkers {
     }
 
     /// When `tick` may have something to do; nil while nobody has a place.
-    package var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         places.values.map { place in
             let end = place.heardAt + Self.patience
             return place.isSpeaking ? min(end, place.quietSince + Self.pause) : end

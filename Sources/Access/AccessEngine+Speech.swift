@@ -1,0 +1,134 @@
+package import Media
+package import Time
+
+/// Who may speak, and is heard.
+extension AccessEngine {
+    /// How long one is quiet who is told of again, to people.
+    static let newsInterval = Duration.seconds(60)
+    /// How long somebody has peace who said no, and between two requests of the same participant.
+    static let refusalTime = Duration.seconds(30), askingInterval = Duration.seconds(5)
+    /// Refusals that are remembered.
+    private static let mostRefusals = 1000
+
+    package func talkState(of id: ParticipantID) -> TalkState {
+        guard talk != .off, let bearer = bearers[id] else { return .off }
+        if bearer.grant.rights.contains(.talk) { return floor.isSpeaking(id) ? .speaking : .granted }
+        return bearer.wish == .made ? .asked : .none
+    }
+
+    // MARK: - Rights
+
+    /// A participant wants to speak. One that has gone is not heard.
+    package mutating func askToTalk(_ id: ParticipantID, at now: Instant) -> TalkAnswer {
+        guard var bearer = bearers[id] else { return .refused(until: now) }
+        defer { bearers[id] = bearer }
+        if bearer.grant.rights.contains(.talk) {
+            bearer.isClosed = false
+            return .granted
+        }
+        switch bearer.wish {
+        case .made: return .asked
+        case .refused(let at) where now < at + Self.refusalTime: return .refused(until: at + Self.refusalTime)
+        case .none, .refused:
+            if let askedAt = bearer.askedAt, now < askedAt + Self.askingInterval {
+                return .tooOften(until: askedAt + Self.askingInterval)
+            }
+            (bearer.wish, bearer.askedAt, bearer.isClosed) = (.made, now, false)
+            tell(.talk(id, .asked))
+            return .asked
+        }
+    }
+
+    /// A participant does not want to speak any more. A right that it has it keeps for later.
+    package mutating func withdraw(_ id: ParticipantID, at now: Instant) {
+        guard let bearer = bearers[id] else { return }
+        bearers[id]?.isClosed = true
+        if bearer.wish == .made { bearers[id]?.wish = .none }
+        leaveFloor(id, at: now)
+    }
+
+    /// Somebody lets a participant speak.
+    ///
+    /// - Returns: whether it is there.
+    @discardableResult
+    package mutating func grantTalk(_ id: ParticipantID) -> Bool {
+        guard let bearer = bearers[id] else { return false }
+        if let guest = bearer.guest { refusals.removeAll { $0.key == guest } }
+        if bearer.grant.rights.contains(.talk) { return true }
+        bearers[id]?.grant.rights.insert(.talk)
+        bearers[id]?.wish = .none
+        tell(.talk(id, .granted))
+        return true
+    }
+
+    /// Somebody lets a participant not speak, or speak no more, and with it all others of its key.
+    ///
+    /// - Returns: whether it is there.
+    @discardableResult
+    package mutating func revokeTalk(_ id: ParticipantID, at now: Instant) -> Bool {
+        guard let bearer = bearers[id] else { return false }
+        var all = [id]
+        if let guest = bearer.guest {
+            all = bearers.filter { $0.value.guest == guest }.keys.sorted()
+            refusals.removeAll { $0.key == guest }
+            refusals.append((guest, now))
+            refusals.removeFirst(max(0, refusals.count - Self.mostRefusals))
+        }
+        for id in all {
+            leaveFloor(id, at: now)
+            guard let bearer = bearers[id] else { continue }
+            if bearer.grant.rights.contains(.talk) || bearer.wish == .made { tell(.talk(id, .revoked)) }
+            bearers[id]?.refuseTalk(at: now)
+        }
+        return true
+    }
+
+    // MARK: - Voices
+
+    /// Sound of a participant has come.
+    ///
+    /// - Parameters:
+    ///   - level: in decibels below the loudest; nil if it does not say.
+    ///   - isQuiet: whether there is nothing in it but noise.
+    /// - Returns: whether it is to be heard.
+    package mutating func hears(_ id: ParticipantID, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
+        guard talk != .off, let bearer = bearers[id], !bearer.isClosed else { return false }
+        guard bearer.grant.rights.contains(.talk) else {
+            // Programs and members of rooms have no other way to ask.
+            if bearer.wish == .none {
+                bearers[id]?.wish = .made
+                tell(.talk(id, .asked))
+            }
+            return false
+        }
+        let (isHeard, ended) = floor.hears(id, level: level, isQuiet: isQuiet, at: now)
+        noteSilence(of: ended, at: now)
+        return isHeard
+    }
+
+    /// What was heard of a participant is loud enough to be understood.
+    package mutating func noteLoud(_ id: ParticipantID, at now: Instant) {
+        guard floor.noteLoud(id, at: now) else { return }
+        tell(.talk(id, .started(isNews: bearers[id]?.endedAt.map { now >= $0 + Self.newsInterval } ?? true)))
+    }
+
+    /// Whether what a participant says is heard.
+    package func isHeard(_ id: ParticipantID) -> Bool { floor.hasPlace(id) }
+
+    /// Those whose words are heard.
+    package var heard: Set<ParticipantID> { floor.heard }
+
+    /// When somebody may have fallen silent.
+    package var silenceDeadline: Instant? { floor.nextDeadline }
+
+    mutating func leaveFloor(_ id: ParticipantID, at now: Instant) {
+        if floor.leave(id) { noteSilence(of: [id], at: now) }
+    }
+
+    mutating func noteSilence(of ended: [ParticipantID], at now: Instant) {
+        for id in ended {
+            bearers[id]?.endedAt = now
+            tell(.talk(id, .ended))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Access
+import Calls
+import Media
+import Peers
+import Sender
+import Talk
+
+/// What commands ask about people and their rights.
+extension SenderCommands {
+    /// Lets in somebody that knocks, or turns it away.
+    func answer(_ knock: Int, _ answer: KnockAnswer) -> SenderReply {
+        guard access.asks else {
+            return .refused(reason: "the sender lets in everybody: start it with --accept ask")
+        }
+        guard let knock = access.change({ engine, _ in engine.answer(knock, answer) }) else {
+            return .refused(reason: "nobody waits with the number \(knock)")
+        }
+        return .done(visitor: knock.key.map { SenderReply.Visitor(Guest(key: $0, name: knock.name)) })
+    }
+
+    /// Has guests knock when they come again.
+    ///
+    /// - Parameter name: nil for all.
+    func forget(_ name: String?) -> SenderReply {
+        let forgotten = access.change { engine, _ in engine.forget { name == nil || $0.name == name } }
+        return .done(visitor: forgotten.first.map { SenderReply.Visitor($0) })
+    }
+
+    /// Sends a participant away, which has to knock when it comes again.
+    func kick(_ id: ParticipantID) -> SenderReply {
+        let key = calls.participant(id)?.key
+        let guest = access.read { $0.guest(key) }
+        if calls.kick(id) {
+            if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
+            return .done(visitor: guest.map { SenderReply.Visitor($0) })
+        }
+        if let call = calls.peers?.statuses.first(where: { $0.id == id })?.call {
+            return .refused(reason: "\(id) is the server of \(call): leave that with \"oriel leave \(call)\"")
+        }
+        return .refused(reason: "no viewer \(id) looks in")
+    }
+
+    /// Lets a participant speak, or forbids it.
+    func talk(_ id: ParticipantID, isOn: Bool) -> SenderReply {
+        guard let talk else { return .refused(reason: "no viewer is heard here: start it with --talkback ask") }
+        guard let peer = calls.peers?.statuses.first(where: { $0.id == id }) else {
+            return .refused(reason: "no viewer \(id) looks in")
+        }
+        guard peer.canSpeak else { return .refused(reason: "viewer \(id) sends no sound") }
+        let isThere = isOn ? access.change { engine, _ in engine.grantTalk(id) } : talk.revoke(id)
+        return isThere ? .done() : .refused(reason: "viewer \(id) has just left")
+    }
+
+    /// The event as people and programs are told it.
+    func callEvent(_ event: AccessEvent) -> CallEvent {
+        guard case .talk(let id, _) = event else { return CallEvent(event) }
+        let call = calls.peers?.statuses.first { $0.id == id }?.call
+        return CallEvent(event, in: call, name: calls.participant(id)?.name ?? "")
+    }
+}
+
+extension SenderReply.Visitor {
+    fileprivate init(_ guest: Guest) { self.init(key: "\(guest.key)", name: guest.name) }
+}
