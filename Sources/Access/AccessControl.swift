@@ -133,7 +133,11 @@ package final class AccessControl: Sendable {
     ///
     /// - Parameter time: after which it returns in any case.
     package func close(within time: Duration = .milliseconds(500)) {
-        change { engine, _ in engine.closeLobby() }
+        update { state, _ in
+            state.engine.closeLobby()
+            // A sender that does not come about tells nobody else.
+            if state.outlets == nil { state.outlets = Outlets(wake: {}, tell: { _ in }) }
+        }
         let end: Instant = MonotonicClock.now() + time
         while true {
             let rings = hasPerformed.count

@@ -200,6 +200,14 @@ import Time
         #expect(log.all == ["1 rejected", "2 cancelled", "3 cancelled", "closed"])
     }
 
+    /// As by a sender one of whose calls cannot begin.
+    @Test func whoeverWaitsIsToldThoughNothingHasBegun() {
+        let (log, access) = (Log(), Self.control())
+        _ = access.knock(Self.knocker()) { _, answer in log.note("\(answer)") }
+        access.close()
+        #expect(log.all == ["cancelled"])
+    }
+
     /// One that hangs keeps nobody for ever.
     @Test func theEndWaitsForNoHangingOne() throws {
         let (log, access) = (Log(), Self.control())
