@@ -37,9 +37,10 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Calls", "Capture", "CLimits", "Configuration", "CPNG", "FrameBridge", "Helpers", "HTTP",
-                "ICE", "JSON",
-                "Media", "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound", "Talk", "Time",
+                "Access", "Calls", "Capture", "CLimits", "Configuration", "Control", "CPNG", "FrameBridge", "Helpers",
+                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound",
+                "Talk",
+                "Time",
                 "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
@@ -52,9 +53,7 @@ let package = Package(
         ),
         .target(
             name: "Sender",
-            dependencies: [
-                "FrameBridge", "JSON", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding",
-            ],
+            dependencies: ["FrameBridge", "Media", "Pixels", "Posix", "SoundCoding", "Time", "VideoEncoding"],
             swiftSettings: safe
         ),
         .target(
@@ -64,7 +63,7 @@ let package = Package(
         ),
         .target(
             name: "Sound",
-            dependencies: ["CPulse", "CSampleRate", "FrameBridge", "Media", "Posix", "Time"],
+            dependencies: ["Control", "CPulse", "CSampleRate", "FrameBridge", "Media", "Posix", "Time"],
             swiftSettings: swift + optimized
         ),
         .target(
@@ -76,6 +75,11 @@ let package = Package(
             ],
             resources: [.embedInCode("Room/Page"), .embedInCode("Web/Page")],
             swiftSettings: swift
+        ),
+        .target(
+            name: "Control",
+            dependencies: ["FrameBridge", "JSON", "Media", "Posix", "Time"],
+            swiftSettings: safe
         ),
         .target(name: "Access", dependencies: ["JSON", "Media", "Posix", "Time"], swiftSettings: safe),
         .target(
@@ -261,7 +265,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SoundTests",
-            dependencies: ["FrameBridge", "Media", "Posix", "Sound", "TestSupport", "Time"],
+            dependencies: ["Control", "FrameBridge", "Media", "Posix", "Sound", "TestSupport", "Time"],
             swiftSettings: swift + optimized
         ),
         .testTarget(
@@ -317,6 +321,11 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Posix"], swiftSettings: swift),
+        .testTarget(
+            name: "ControlTests",
+            dependencies: ["Control", "FrameBridge", "Media", "Posix", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(
@@ -340,8 +349,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Access", "Calls", "Configuration", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "oriel",
-                "Peers", "Posix", "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
+                "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
+                "oriel", "Peers", "Posix", "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

@@ -1,4 +1,5 @@
 import CPulse
+import Control
 package import FrameBridge
 import Glibc
 package import Media
@@ -257,7 +258,7 @@ package final class SoundProcess {
     private func answer(_ request: SoundRequest) -> SoundReply {
         do {
             switch request {
-            case .status: return .status(status)
+            case .status: return .status(report: status)
             case .change(let change):
                 var wish = session.wish
                 if let reason = wish.apply(change) { return .refused(reason: reason) }
@@ -276,7 +277,7 @@ package final class SoundProcess {
                 )
             }
             try seat.keep(bequest(session.wish, session.mute))
-            return .done
+            return .done()
         } catch {
             return .refused(reason: "this is done, but a sound process that comes later does not know of it: \(error)")
         }
@@ -310,6 +311,22 @@ package final class SoundProcess {
                 underruns: gaps + underruns + (player?.underruns ?? 0),
                 stretchPpm: (ratio - 1) * 1e6
             )
+        )
+    }
+}
+
+extension SoundStatus.Stream {
+    init(_ target: SoundTarget, _ stream: CapturedStream) {
+        let device =
+            switch target {
+            case .monitor(let name), .microphone(let name, _), .output(let name): name
+            case .input(let index): "stream \(index)"
+            }
+        self.init(
+            device: device,
+            isMicrophone: target.isMicrophone,
+            driftPpm: stream.needsReport ? nil : -stream.slope * 1e6,
+            isResampled: stream.isResampled
         )
     }
 }

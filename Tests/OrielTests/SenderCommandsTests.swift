@@ -1,4 +1,5 @@
 import Access
+import Control
 import FoundationEssentials
 import FrameBridge
 import Glibc

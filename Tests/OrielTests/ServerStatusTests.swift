@@ -1,8 +1,8 @@
 import Calls
 import Configuration
+import Control
 import ICE
 import Peers
-import Sender
 import Testing
 import Time
 

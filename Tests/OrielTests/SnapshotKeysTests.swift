@@ -1,8 +1,8 @@
+import Control
 import Glibc
 import JSON
 import Media
 import Posix
-import Sound
 import TestSupport
 import Testing
 import Time
@@ -102,7 +102,7 @@ import Time
         frameAgeMs: 16.75,
         uptimeS: 61.5,
         hasSender: true,
-        senders: [SenderEntry(pid: 7, .success(status)), SenderEntry(pid: 8, .failure(.gone(pid: 8)))],
+        senders: [SenderEntry(pid: 7, .success(status)), SenderEntry(pid: 8, .failure(.gone(.sender(pid: 8))))],
         viewers: [ViewerEntry(sender: 7, viewer: viewer), ViewerEntry(sender: 7, viewer: silentViewer)],
         knocks: [KnockEntry(sender: 7, knock: knock)],
         sound: sound,

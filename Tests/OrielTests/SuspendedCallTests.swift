@@ -1,3 +1,4 @@
+import Control
 import HTTP
 import Posix
 import Sender

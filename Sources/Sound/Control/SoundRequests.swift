@@ -1,3 +1,4 @@
+package import Control
 package import Posix
 import Synchronization
 import Time

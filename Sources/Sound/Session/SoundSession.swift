@@ -1,3 +1,4 @@
+import Control
 import Media
 import Time
 

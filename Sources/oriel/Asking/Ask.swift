@@ -1,10 +1,10 @@
 import Access
 import ArgumentParser
+import Control
 import Glibc
 import Helpers
 import JSON
 import Posix
-import Sender
 import Time
 
 /// Asks a person whether viewers may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has

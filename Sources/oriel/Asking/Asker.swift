@@ -1,10 +1,10 @@
 import Access
 import Calls
+import Control
 import Glibc
 import Helpers
 import JSON
 import Posix
-import Sender
 import Synchronization
 import Time
 

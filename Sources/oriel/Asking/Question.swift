@@ -1,6 +1,6 @@
 import Access
 import Calls
-import Sender
+import Control
 
 /// What a sender tells the process that asks a person who may come in: a line of JSON each.
 enum Question: Codable, Sendable, Equatable {

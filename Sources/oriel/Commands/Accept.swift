@@ -1,7 +1,7 @@
 import Access
 import ArgumentParser
+import Control
 import FrameBridge
-import Sender
 
 struct Accept: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,7 +47,7 @@ struct KnockChoice: ParsableArguments {
     @OptionGroup var choice: SenderChoice
 
     /// Sends a request to the sender at which the viewer waits. Returns the viewer, if it can be recognized later.
-    func ask(_ request: (Int) -> SenderRequest) throws -> SenderReply.Visitor? {
+    func ask(_ request: (Int) -> SenderRequest) throws -> Visitor? {
         let senders = Senders(of: try broadcast.directory())
         let pid =
             try choice.pid

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Calls
+import Control
 import FrameBridge
 import Posix
-import Sender
 import Time
 
 /// What `oriel attach` takes with `--running`; all else is the sender's own, from its start.
@@ -36,6 +36,8 @@ struct HandOver: ParsableArguments {
                 waiting.append("\(call)")
             } catch let refusal as Failure where refusal.code == .failed {
                 failures.append(refusal)
+            } catch ControlError.refused(let reason) {
+                failures.append(Failure(.failed, reason))
             }
         }
         var told: Set<String> = []

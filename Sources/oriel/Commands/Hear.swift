@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Control
 import FrameBridge
 import Glibc
 import JSON
@@ -52,11 +53,7 @@ extension SoundProcessSettings {
         } bequest: { wish, mute in
             try SoundBequest(wish: wish, mute: mute).jsonLine()
         }
-        let control = try LineServer(listener, limit: SoundConnection.requestLimit) {
-            [requests = process.requests] line in
-            let request = try? SoundRequest(jsonLine: line)
-            return try? (request.map(requests.ask) ?? .refused(reason: "the request makes no sense")).jsonLine()
-        }
+        let control = try LineServer(answering: listener, process.requests.ask)
         defer { control.close() }
         if try process.run(until: signals) == .broadcastStopped { process.forget() }
     }

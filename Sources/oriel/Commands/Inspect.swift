@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 import FrameBridge
 import JSON
 import Posix
@@ -34,7 +35,7 @@ struct Inspect: ParsableCommand {
                 readers: directory.readers(),
                 sound: try InspectionReport.Sound(SoundInspection(directory), writers: directory.soundWriters()),
                 rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) },
-                soundProcess: try? SoundConnection(directory: directory).statusIfThere?.get()
+                soundProcess: try? SoundClient(of: directory).statusIfThere?.get()
             )
             let isRead =
                 json

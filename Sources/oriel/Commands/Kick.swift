@@ -1,8 +1,8 @@
 import Access
 import ArgumentParser
+import Control
 import FrameBridge
 import Media
-import Sender
 
 struct Kick: ParsableCommand {
     static let configuration = CommandConfiguration(

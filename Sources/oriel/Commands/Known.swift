@@ -1,8 +1,8 @@
 import Access
 import ArgumentParser
+import Control
 import FrameBridge
 import JSON
-import Sender
 
 struct Known: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Calls
+import Control
 import FrameBridge
-import Sender
 
 struct Leave: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Configuration
+import Control
 import FrameBridge
-import Sender
 
 struct SetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 import FrameBridge
 import Media
 import Sound
@@ -51,14 +52,14 @@ struct SoundCommand: ParsableCommand {
             Console.print(try deviceLines())
             return
         }
-        let connection = SoundConnection(directory: try broadcast.directory())
+        let process = SoundClient(of: try broadcast.directory())
         let change = SoundChange(source: source, microphone: microphone, output: output, volume: volume)
         if change == SoundChange() {
-            Console.print(try connection.status().lines)
+            Console.print(try process.status().lines)
             return
         }
-        try connection.ask(for: .change(change))
-        let problems = (try? connection.status())?.problems ?? []
+        try process.ask(for: .change(change))
+        let problems = (try? process.status())?.problems ?? []
         for problem in problems.dropLast() { Console.note(problem) }
         guard let problem = problems.last else { return }
         // The wish is kept, and what is wished for may not be there yet. A volume has nothing to do with that.
@@ -106,7 +107,7 @@ struct Mute: ParsableCommand {
 
     @OptionGroup var broadcast: BroadcastOptions
 
-    func run() throws { try SoundConnection(directory: broadcast.directory()).ask(for: .mute(part.mute)) }
+    func run() throws { try SoundClient(of: broadcast.directory()).ask(for: .mute(part.mute)) }
 }
 
 struct Unmute: ParsableCommand {
@@ -120,6 +121,6 @@ struct Unmute: ParsableCommand {
     func run() throws {
         // Nothing is muted any more after "all".
         let mute = part == .all ? SoundMute(microphone: true, all: true) : part.mute
-        try SoundConnection(directory: broadcast.directory()).ask(for: .unmute(mute))
+        try SoundClient(of: broadcast.directory()).ask(for: .unmute(mute))
     }
 }

@@ -1,11 +1,10 @@
 import ArgumentParser
+import Control
 import FrameBridge
 import Glibc
 import JSON
 import Media
 import Posix
-import Sender
-import Sound
 import Time
 
 struct Status: ParsableCommand {
@@ -110,7 +109,7 @@ extension StatusReport {
                 directory.path,
                 try BridgeInspection(directory),
                 Senders(of: directory).reports(),
-                SoundConnection(directory: directory).statusIfThere
+                SoundClient(of: directory).statusIfThere
             )
         } catch BridgeError.noBroadcast(let path) {
             self.init(path, nil, [], nil)
@@ -121,13 +120,13 @@ extension StatusReport {
     private init(
         _ path: String,
         _ inspection: BridgeInspection?,
-        _ reports: [(pid: Int32, report: Result<SenderStatus, SenderControlError>)],
-        _ sound: Result<SoundStatus, any Error>?
+        _ reports: [(pid: Int32, report: Result<SenderStatus, ControlError>)],
+        _ sound: Result<SoundStatus, ControlError>?
     ) {
         switch sound {
         case .success(let status): (self.sound, soundProblem) = (status, nil)
         case .failure(let error):
-            (self.sound, soundProblem) = (nil, "sound: \((error as? Failure)?.sentence ?? "\(error)")")
+            (self.sound, soundProblem) = (nil, "sound: \(error)")
         case nil: (self.sound, soundProblem) = (nil, nil)
         }
         let now: Instant = MonotonicClock.now()
@@ -179,7 +178,7 @@ struct SenderEntry: Encodable {
     /// Why the sender gave no answer, for people; nil if it answered.
     let problem: String?
 
-    init(pid: Int32, _ report: Result<SenderStatus, SenderControlError>) {
+    init(pid: Int32, _ report: Result<SenderStatus, ControlError>) {
         self.pid = pid
         switch report {
         case .success(let report):
@@ -287,9 +286,3 @@ struct ViewerEntry: Encodable {
         ].compactMap(\.self).joined(separator: ", ")
     }
 }
-
-/// Milliseconds, with three digits after the point.
-func milliseconds(_ duration: Duration) -> Double { (duration / .microseconds(1)).rounded() / 1000 }
-
-/// A whole number for people.
-func rounded(_ value: Double) -> String { value.magnitude < 1e15 ? "\(Int(value.rounded()))" : "?" }

@@ -1,7 +1,7 @@
 import ArgumentParser
+import Control
 import FrameBridge
 import Media
-import Sender
 
 struct Talk: ParsableCommand {
     static let configuration = CommandConfiguration(

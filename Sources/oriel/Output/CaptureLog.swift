@@ -1,4 +1,5 @@
 import Capture
+import Control
 
 extension StatisticsFile {
     /// Appends a line about a capture process. All figures count from its beginning; times are processor time.

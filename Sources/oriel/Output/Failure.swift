@@ -1,10 +1,10 @@
 import Access
 import Calls
 import Configuration
+import Control
 import FrameBridge
 import HTTP
 import Posix
-import Sender
 import VideoEncoding
 import WebRTC
 import X11Capture
@@ -64,7 +64,7 @@ extension Failure {
                 }
             case is WebClientError: (.failed, "")
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
-            case is SenderControlError: (.tryAgain, "")
+            case let error as ControlError: (error.isTemporary ? .tryAgain : .failed, "")
             case is ConfigurationError: (.usage, "")
             case GuestStoreError.busy: (.tryAgain, "")
             case is GuestStoreError, is StateFolder.Missing: (.failed, "")

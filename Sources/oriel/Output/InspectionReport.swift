@@ -1,6 +1,6 @@
+import Control
 import FrameBridge
 import Posix
-import Sound
 import Time
 
 /// What `oriel inspect` tells. Times are ages in milliseconds.

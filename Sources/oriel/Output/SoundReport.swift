@@ -1,5 +1,5 @@
+import Control
 import Media
-import Sound
 
 extension SoundStatus {
     /// For a person: one line; none while nothing is to be heard or played.

@@ -1,5 +1,6 @@
 import Access
 import Calls
+import Control
 import Media
 import Peers
 import Sender
@@ -15,7 +16,7 @@ extension SenderCommands {
         guard let knock = access.change({ engine, _ in engine.answer(knock, answer) }) else {
             return .refused(reason: "nobody waits with the number \(knock)")
         }
-        return .done(visitor: knock.key.map { SenderReply.Visitor(Guest(key: $0, name: knock.name)) })
+        return .done(visitor: knock.key.map { Visitor(Guest(key: $0, name: knock.name)) })
     }
 
     /// Has guests knock when they come again.
@@ -23,7 +24,7 @@ extension SenderCommands {
     /// - Parameter name: nil for all.
     func forget(_ name: String?) -> SenderReply {
         let forgotten = access.change { engine, _ in engine.forget { name == nil || $0.name == name } }
-        return .done(visitor: forgotten.first.map { SenderReply.Visitor($0) })
+        return .done(visitor: forgotten.first.map { Visitor($0) })
     }
 
     /// Sends a participant away, which has to knock when it comes again.
@@ -32,7 +33,7 @@ extension SenderCommands {
         let guest = access.read { $0.guest(key) }
         if calls.kick(id) {
             if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
-            return .done(visitor: guest.map { SenderReply.Visitor($0) })
+            return .done(visitor: guest.map { Visitor($0) })
         }
         if let call = calls.peers?.statuses.first(where: { $0.id == id })?.call {
             return .refused(reason: "\(id) is the server of \(call): leave that with \"oriel leave \(call)\"")
@@ -59,6 +60,6 @@ extension SenderCommands {
     }
 }
 
-extension SenderReply.Visitor {
+extension Visitor {
     fileprivate init(_ guest: Guest) { self.init(key: "\(guest.key)", name: guest.name) }
 }

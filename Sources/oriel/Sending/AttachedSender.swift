@@ -1,6 +1,7 @@
 import Access
 import Calls
 import Configuration
+import Control
 import FrameBridge
 import Glibc
 import HTTP
@@ -136,9 +137,9 @@ extension SenderProcess {
             }
         )
         try asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
-        var control: SenderControl?
+        var control: LineServer?
         if let listener {
-            do { control = try SenderControl(listener, reply: commands.reply) } catch { Self.noteNoCommands(error) }
+            do { control = try LineServer(answering: listener, commands.reply) } catch { Self.noteNoCommands(error) }
         }
         defer { control?.close() }
         var loop = SenderLoop(

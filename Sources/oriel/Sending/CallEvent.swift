@@ -1,8 +1,8 @@
 import Access
 import Calls
+import Control
 import Helpers
 import Media
-import Sender
 
 /// Something that happens in the calls of a sender: a sentence for people, and a line of `--events` for programs.
 struct CallEvent: Sendable {

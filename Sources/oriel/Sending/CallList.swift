@@ -1,5 +1,5 @@
 import Calls
-import Sender
+import Control
 import Time
 
 /// Which calls a sender has, and how each is. Of those that have ended it knows the latest.

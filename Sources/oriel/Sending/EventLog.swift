@@ -1,9 +1,9 @@
 import Calls
+import Control
 import Glibc
 import JSON
 import Media
 import Posix
-import Sender
 
 /// Tells what happens in the calls of a sender: people by sentences on standard error, and programs by the file of `--events`, a
 /// JSON object a line. Any thread may tell.

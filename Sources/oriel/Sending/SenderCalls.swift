@@ -1,5 +1,6 @@
 import Access
 import Calls
+import Control
 import Helpers
 import Media
 import Peers

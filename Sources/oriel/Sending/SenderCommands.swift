@@ -1,6 +1,7 @@
 import Access
 import Calls
 import Configuration
+import Control
 import Media
 import Peers
 import Posix

@@ -1,7 +1,7 @@
 import Calls
+import Control
 import ICE
 import Peers
-import Sender
 import Time
 
 extension ServerNews {

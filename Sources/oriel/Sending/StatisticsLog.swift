@@ -1,4 +1,5 @@
 import Calls
+import Control
 import Peers
 import Posix
 import RTP

@@ -1,7 +1,9 @@
 package import Media
 
 /// What a command asks of the sound process: one JSON object on one line, such as `{"mute":{"microphone":true}}`.
-package enum SoundRequest: Codable, Sendable, Equatable {
+package enum SoundRequest: ControlRequest, Equatable {
+    package static let limit = 4096
+
     case status
     /// Changes what is given.
     case change(SoundChange)
@@ -26,19 +28,11 @@ package struct SoundChange: Codable, Sendable, Equatable {
     }
 }
 
-/// What the sound process replies: one JSON object on one line, with one key.
-package enum SoundReply: Codable, Sendable {
-    case done
-    /// The request was refused: the reason, as a sentence without a full stop.
-    case refused(reason: String)
-    case status(SoundStatus)
-}
-
 extension SoundWish {
     /// Changes what a request gives.
     ///
     /// - Returns: why that cannot be; nil if it was done.
-    mutating func apply(_ change: SoundChange) -> String? {
+    package mutating func apply(_ change: SoundChange) -> String? {
         if let volume = change.volume, !(0...Self.loudest ~= volume) { return "the volume \(volume) is out of range" }
         if let source = change.source { self.source = source }
         if let name = change.microphone { microphone = name.isEmpty ? nil : name }

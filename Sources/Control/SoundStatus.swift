@@ -83,19 +83,3 @@ package struct SoundStatus: Codable, Sendable, Equatable {
         (self.blocksWritten, self.problems, self.playback) = (blocksWritten, problems, playback)
     }
 }
-
-extension SoundStatus.Stream {
-    init(_ target: SoundTarget, _ stream: CapturedStream) {
-        let device =
-            switch target {
-            case .monitor(let name), .microphone(let name, _), .output(let name): name
-            case .input(let index): "stream \(index)"
-            }
-        self.init(
-            device: device,
-            isMicrophone: target.isMicrophone,
-            driftPpm: stream.needsReport ? nil : -stream.slope * 1e6,
-            isResampled: stream.isResampled
-        )
-    }
-}

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Sender
+@testable import Control
 
 /// A sender's socket, and those who ask at it. This process is the sender.
 @Suite(.serialized) struct SenderControlTests {
@@ -24,7 +24,7 @@ import Time
 
     @Test func whatIsAskedIsAnswered() throws {
         let asked = Mutex<[SenderRequest]>([])
-        let control = try SenderControl(try folder.listen()) { request in
+        let control = try LineServer(answering: try folder.listen()) { (request: SenderRequest) -> SenderReply in
             asked.withLock { $0.append(request) }
             return switch request {
             case .status: .status(report: Self.status)
@@ -74,7 +74,7 @@ import Time
         String(repeating: "[", count: 4096), "null",
     ])
     func whatMakesNoSenseIsRefused(line: String) throws {
-        let control = try SenderControl(try folder.listen()) { _ in .done() }
+        let control = try LineServer(answering: try folder.listen()) { (_: SenderRequest) -> SenderReply in .done() }
         let silent = try folder.connect(until: late)
         let asker = try folder.connect(until: late)
         try asker.send(line, until: late)
@@ -87,7 +87,7 @@ import Time
     }
 
     @Test func aRequestThatIsTooLongIsLeft() throws {
-        let control = try SenderControl(try folder.listen()) { _ in .done() }
+        let control = try LineServer(answering: try folder.listen()) { (_: SenderRequest) -> SenderReply in .done() }
         let asker = try folder.connect(until: late)
         try? asker.send(String(repeating: " ", count: 70_000) + "{\"status\":{}}", until: late)
         #expect(throws: SystemError.self) { try asker.receive(limit: 1000, until: late) }
@@ -101,7 +101,7 @@ import Time
         let listener = try folder.listen()
         do { try folder.connect(until: late).send("{\"kick\":{\"viewer\":7}}", until: late) }
         let asked = Mutex<[SenderRequest]>([])
-        let control = try SenderControl(listener) { request in
+        let control = try LineServer(answering: listener) { (request: SenderRequest) -> SenderReply in
             asked.withLock { $0.append(request) }
             return .done()
         }
@@ -112,21 +112,21 @@ import Time
 
     @Test func anAnswerThatBreaksOffIsToldOf() throws {
         let listener = try folder.listen()
-        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        let connection = SenderClient(to: folder, asking: .status, until: late)
         do {
             let liar = listener.accept()!
             _ = try liar.receive(limit: 100, until: late)
             // A whole line is not what it takes for an answer, and the rest of this one is lost.
             try liar.send("{\"done\":{}", until: late)
         }
-        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.reply(until: late) }
+        #expect(throws: ControlError.babbles(.sender(pid: getpid()))) { try connection.reply(until: late) }
     }
 
     @Test func aSenderThatEndsInsteadOfAnsweringIsToldOf() throws {
         let listener = try folder.listen()
-        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        let connection = SenderClient(to: folder, asking: .status, until: late)
         do { _ = try listener.accept()!.receive(limit: 100, until: late) }
-        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.reply(until: late) }
+        #expect(throws: ControlError.babbles(.sender(pid: getpid()))) { try connection.reply(until: late) }
     }
 
     /// As a process in another container may have it.
@@ -139,7 +139,7 @@ import Time
 
     @Test(arguments: [(65_536, true), (65_537, false)])
     func aRequestMayBeSoLong(length: Int, isTaken: Bool) throws {
-        let control = try SenderControl(try folder.listen()) { _ in .done() }
+        let control = try LineServer(answering: try folder.listen()) { (_: SenderRequest) -> SenderReply in .done() }
         let asker = try folder.connect(until: late)
         let request = "{\"status\":{}}"
         try asker.send(request + String(repeating: " ", count: length - request.count), until: late)
@@ -149,14 +149,14 @@ import Time
 
     @Test func aSenderThatHangsIsToldOf() throws {
         let listener = try folder.listen()
-        #expect(throws: SenderControlError.hangs(pid: getpid())) { try ask(.status, until: soon) }
+        #expect(throws: ControlError.hangs(.sender(pid: getpid()))) { try ask(.status, until: soon) }
         withExtendedLifetime(listener) {}
     }
 
     @Test func aSenderThatHasEndedIsToldOf() throws {
-        #expect(throws: SenderControlError.gone(pid: getpid())) { try ask(.status) }
+        #expect(throws: ControlError.gone(.sender(pid: getpid()))) { try ask(.status) }
         _ = try folder.listen()
-        #expect(throws: SenderControlError.gone(pid: getpid())) { try ask(.status) }
+        #expect(throws: ControlError.gone(.sender(pid: getpid()))) { try ask(.status) }
     }
 
     /// A sender that was taken over may answer anything.
@@ -170,19 +170,19 @@ import Time
     ])
     func aSenderThatLiesIsToldOf(answer: String) throws {
         let listener = try folder.listen()
-        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        let connection = SenderClient(to: folder, asking: .status, until: late)
         let liar = listener.accept()!
         let late = late
         #expect(try liar.receive(limit: 100, until: late) == "{\"status\":{}}")
         let thread = try Thread { try? liar.send(answer, until: late) }
-        #expect(throws: SenderControlError.babbles(pid: getpid())) { try connection.reply(until: late) }
+        #expect(throws: ControlError.babbles(.sender(pid: getpid()))) { try connection.reply(until: late) }
         thread.join()
     }
 
     /// One byte at a time is no answer either.
     @Test func aSenderThatTricklesIsToldOf() throws {
         let listener = try folder.listen()
-        let connection = SenderConnection(to: folder, asking: .status, until: late)
+        let connection = SenderClient(to: folder, asking: .status, until: late)
         let liar = listener.accept()!
         let isOver = Atomic(false)
         try withExtendedLifetime(listener) {
@@ -192,7 +192,7 @@ import Time
                     MonotonicClock.sleep(until: MonotonicClock.now() + .milliseconds(1))
                 }
             }
-            #expect(throws: SenderControlError.self) { try connection.reply(until: soon) }
+            #expect(throws: ControlError.self) { try connection.reply(until: soon) }
             isOver.store(true, ordering: .relaxed)
             thread.join()
         }
@@ -204,7 +204,7 @@ import Time
     private func ask(_ request: SenderRequest, until deadline: Instant? = nil) throws -> SenderReply {
         let found = try #require(SenderFolder.all(in: broadcast).first)
         let deadline = deadline ?? late
-        return try SenderConnection(to: found, asking: request, until: deadline).reply(until: deadline)
+        return try SenderClient(to: found, asking: request, until: deadline).reply(until: deadline)
     }
 
     private static let status: SenderStatus = {

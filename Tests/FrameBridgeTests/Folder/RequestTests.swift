@@ -8,7 +8,7 @@ import Time
 @testable import FrameBridge
 
 /// What is asked of a capture process, what it answers, and what its successor knows.
-@Suite struct ControlTests {
+@Suite struct RequestTests {
     let folder = ScratchFolder()
 
     /// Asks on a thread of its own, and lets a writer work until there is an answer.

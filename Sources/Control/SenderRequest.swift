@@ -1,7 +1,10 @@
 package import Media
 
 /// What a command asks of a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
-package enum SenderRequest: Codable, Sendable, Equatable {
+package enum SenderRequest: ControlRequest, Equatable {
+    /// A call brings secrets of up to 16 KiB each.
+    package static let limit = 65_536
+
     case status
     /// Sends away the viewer of this number.
     case kick(viewer: ParticipantID)
@@ -82,22 +85,4 @@ package enum SenderRequest: Codable, Sendable, Equatable {
             }
         }
     }
-}
-
-/// What a sender replies: one JSON object on one line, with one key.
-package enum SenderReply: Codable, Sendable {
-    /// Somebody whom the request let in, sent away or had forgotten, and who can be known again.
-    package struct Visitor: Codable, Sendable {
-        /// The SHA-256, in hexadecimal digits, of a secret that its browser keeps.
-        package let key: String
-        /// What it said of itself; may be empty.
-        package let name: String
-
-        package init(key: String, name: String) { (self.key, self.name) = (key, name) }
-    }
-
-    case done(visitor: Visitor? = nil)
-    /// The request was refused: the reason, as a sentence without a full stop.
-    case refused(reason: String)
-    case status(report: SenderStatus)
 }

@@ -1,13 +1,12 @@
 import FrameBridge
 import Glibc
 import Posix
-import Sender
 import Synchronization
 import TestSupport
 import Testing
 import Time
 
-@testable import oriel
+@testable import Control
 
 /// Several senders of a broadcast, of which some hang.
 @Suite struct SendersTests {
@@ -15,7 +14,7 @@ import Time
     private final class Hanging {
         let process: Subprocess
         private let listener: LocalListener
-        private var waiting: [SenderConnection] = []
+        private var waiting: [SenderClient] = []
 
         init(in broadcast: BridgeDirectory) throws {
             process = try Subprocess(["sleep", "1000"])
@@ -28,7 +27,7 @@ import Time
         func fill(_ broadcast: BridgeDirectory) {
             let folder = SenderFolder.all(in: broadcast).first { $0.pid == process.pid }!
             for _ in 0..<20 {
-                waiting.append(SenderConnection(to: folder, asking: .status, until: MonotonicClock.now()))
+                waiting.append(SenderClient(to: folder, asking: .status, until: MonotonicClock.now()))
             }
         }
     }
@@ -42,7 +41,7 @@ import Time
         viewer.address = String(repeating: "x", count: 1 << 10)
         // More than is read at once.
         let status = SenderStatus(calls: [], bitrateBps: 1, viewers: Array(repeating: viewer, count: 50))
-        let control = try SenderControl(try folder.listen()) { request in
+        let control = try LineServer(answering: try folder.listen()) { (request: SenderRequest) -> SenderReply in
             if case .status = request { .status(report: status) } else { .done() }
         }
         let hanging = try (0..<3).map { _ in try Hanging(in: broadcast) }
@@ -54,7 +53,7 @@ import Time
         for (pid, report) in reports {
             switch report {
             case .success(let status): #expect(pid == getpid() && status.viewers.count == 50)
-            case .failure(let error): #expect(error == .hangs(pid: pid) && pid != getpid())
+            case .failure(let error): #expect(error == .hangs(.sender(pid: pid)) && pid != getpid())
             }
         }
         // The time that those took is not taken from the next request.
@@ -71,9 +70,9 @@ import Time
         let controls = try ["a", "b"].map { name in
             let broadcast = try BridgeDirectory(path: scratch.file(name), create: true)
             let folder = try SenderFolder(in: broadcast)
-            let control = try SenderControl(try folder.listen()) { request in
+            let control = try LineServer(answering: try folder.listen()) { (request: SenderRequest) -> SenderReply in
                 if case .forget(let visitor) = request { asked.withLock { $0.append("\(name) \(visitor ?? "")") } }
-                return name == "b" ? .done(visitor: SenderReply.Visitor(key: "k", name: "Ann")) : .done()
+                return name == "b" ? .done(visitor: Visitor(key: "k", name: "Ann")) : .done()
             }
             return (control, folder)
         }
@@ -96,17 +95,19 @@ import Time
             bitrateBps: 1,
             viewers: []
         )
-        let control = try SenderControl(try folder.listen()) { _ in .status(report: status) }
+        let control = try LineServer(answering: try folder.listen()) { (_: SenderRequest) -> SenderReply in
+            .status(report: status)
+        }
         defer { control.close() }
-        func refusal(_ name: String, isTold: Bool = true) -> Failure? {
-            do {
+        func refusal(_ name: String, isTold: Bool = true) -> ControlError? {
+            do throws(ControlError) {
                 _ = try Senders(of: broadcast).holder(ofCall: name, isTold: isTold)
                 return nil
-            } catch { return Failure(describing: error) }
+            } catch { return error }
         }
         let others = "is there at \(broadcast.path), but web, room+https://h:443/tea"
-        #expect(refusal("nonsense", isTold: false) == Failure(.failed, "no such call \(others)"))
-        #expect(refusal("rtp://192.0.2.1:5004") == Failure(.failed, "no call rtp://192.0.2.1:5004 \(others)"))
+        #expect(refusal("nonsense", isTold: false) == .notOneSender("no such call \(others)"))
+        #expect(refusal("rtp://192.0.2.1:5004") == .notOneSender("no call rtp://192.0.2.1:5004 \(others)"))
         #expect(try Senders(of: broadcast).holder(ofCall: "room+https://h:443/tea", isTold: true) == getpid())
     }
 }

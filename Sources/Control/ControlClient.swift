@@ -1,0 +1,112 @@
+package import FrameBridge
+import JSON
+import Posix
+package import Time
+
+/// A running process that was asked for something. Nothing of its reply is believed: it may have been taken over, hang, or be dead.
+package final class ControlClient<Status: Codable & Sendable> {
+    package let process: ControlledProcess
+    private let replyLimit: Int
+    private let channel: Result<LineChannel, ControlError>
+
+    /// Asks, without waiting for the reply.
+    ///
+    /// - Parameters:
+    ///   - replyLimit: bytes of the longest reply that is taken.
+    ///   - channel: connects to the process.
+    init(
+        to process: ControlledProcess,
+        asking request: some ControlRequest,
+        until deadline: Instant,
+        replyLimit: Int,
+        by channel: () throws -> LineChannel
+    ) {
+        (self.process, self.replyLimit) = (process, replyLimit)
+        do {
+            let channel = try channel()
+            try channel.send(try request.jsonLine(), until: deadline)
+            self.channel = .success(channel)
+        } catch {
+            self.channel = .failure(ControlError(error, of: process))
+        }
+    }
+
+    /// Waits for the reply. Call it, or one of those that follow, once.
+    package func reply(until deadline: Instant) throws(ControlError) -> Reply<Status> {
+        switch channel {
+        case .failure(let error): throw error
+        case .success(let channel):
+            do { return try Reply(jsonLine: try channel.receive(limit: replyLimit, until: deadline)) } catch {
+                throw ControlError(error, of: process)
+            }
+        }
+    }
+
+    /// Waits until what was asked for is done.
+    @discardableResult
+    package func done(until deadline: Instant) throws(ControlError) -> Visitor? {
+        switch try reply(until: deadline) {
+        case .done(let visitor): return visitor
+        case .refused(let reason): throw .refused(reason: reason)
+        case .status: throw .babbles(process)
+        }
+    }
+
+    /// Waits for the status that was asked for.
+    package func status(until deadline: Instant) throws(ControlError) -> Status {
+        guard case .status(let status) = try reply(until: deadline) else { throw .babbles(process) }
+        return status
+    }
+}
+
+package typealias SenderClient = ControlClient<SenderStatus>
+
+extension SenderClient {
+    /// How long a command gives all senders for one request.
+    package static var patience: Duration { .seconds(2) }
+
+    /// Asks a sender, without waiting for its reply.
+    package convenience init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
+        // A reply tells of thousands of viewers.
+        self.init(to: .sender(pid: folder.pid), asking: request, until: deadline, replyLimit: 4 << 20) {
+            // A sender that accepts no connection must leave time for the others.
+            try folder.connect(until: min(deadline, MonotonicClock.now() + .milliseconds(100)))
+        }
+    }
+}
+
+/// The sound process of a broadcast, as commands reach it.
+package struct SoundClient {
+    private static let patience = Duration.seconds(3)
+
+    private let directory: BridgeDirectory
+
+    package init(of directory: BridgeDirectory) { self.directory = directory }
+
+    /// Asks for something that is done or refused.
+    package func ask(for request: SoundRequest) throws(ControlError) {
+        let deadline: Instant = MonotonicClock.now() + Self.patience
+        try client(asking: request, until: deadline).done(until: deadline)
+    }
+
+    /// Asks how it is.
+    package func status() throws(ControlError) -> SoundStatus {
+        let deadline: Instant = MonotonicClock.now() + Self.patience
+        return try client(asking: .status, until: deadline).status(until: deadline)
+    }
+
+    /// The status of the sound process, or why it is not known; nil if there is no sound process, or it is starting or ending.
+    package var statusIfThere: Result<SoundStatus, ControlError>? {
+        guard (try? directory.hasSoundWriter()) ?? false else { return nil }
+        do throws(ControlError) { return .success(try status()) } catch .gone { return nil } catch {
+            return .failure(error)
+        }
+    }
+
+    private func client(asking request: SoundRequest, until deadline: Instant) -> ControlClient<SoundStatus> {
+        let process = ControlledProcess.sound(path: directory.path, pid: directory.soundWriters().first?.pid)
+        return ControlClient(to: process, asking: request, until: deadline, replyLimit: 65_536) {
+            try SoundSeat.connect(in: directory, until: deadline)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package import FrameBridge
+import Posix
+import Time
+
+/// The senders of a broadcast, as commands reach them.
+package struct Senders {
+    private let broadcast: BridgeDirectory
+
+    package init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
+
+    /// Asks all senders for their status. Senders that have ended meanwhile are left out.
+    package func reports() -> [(pid: Int32, report: Result<SenderStatus, ControlError>)] {
+        let deadline: Instant = MonotonicClock.now() + SenderClient.patience
+        // All are asked before the first reply is awaited: a sender that hangs takes no time from the others.
+        let asked = SenderFolder.all(in: broadcast).map { folder in
+            (folder.pid, SenderClient(to: folder, asking: .status, until: deadline))
+        }
+        return asked.compactMap { pid, sender in
+            do throws(ControlError) { return (pid, .success(try sender.status(until: deadline))) } catch .gone {
+                return nil
+            } catch {
+                return (pid, .failure(error))
+            }
+        }
+    }
+
+    /// The only sender.
+    package func only() throws(ControlError) -> Int32 {
+        let pids = SenderFolder.all(in: broadcast).map(\.pid)
+        guard let pid = pids.first else { throw noSender() }
+        guard pids.count == 1 else {
+            let choices = pids.sorted().map { "\($0)" }.joined(separator: " or ")
+            throw .notOneSender("several senders are attached: say which by --sender \(choices)")
+        }
+        return pid
+    }
+
+    /// Asks one sender for its status.
+    package func report(of pid: Int32) throws(ControlError) -> SenderStatus {
+        guard let folder = SenderFolder.all(in: broadcast).first(where: { $0.pid == pid }) else { throw noSender(pid) }
+        let deadline: Instant = MonotonicClock.now() + SenderClient.patience
+        return try SenderClient(to: folder, asking: .status, until: deadline).status(until: deadline)
+    }
+
+    /// Asks one sender, or all of them, for something, and waits for the replies.
+    ///
+    /// - Parameter pid: of the sender; nil for all senders.
+    /// - Returns: whom the request let in, sent away or had forgotten, if that one can be known again.
+    /// - Throws: the first error, once all have been asked. If `pid` is nil, senders that have ended meanwhile do not count.
+    @discardableResult
+    package func ask(_ pid: Int32?, for request: SenderRequest) throws(ControlError) -> Visitor? {
+        let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
+        guard !folders.isEmpty else { throw noSender(pid) }
+        let deadline: Instant = MonotonicClock.now() + SenderClient.patience
+        let asked = folders.map { SenderClient(to: $0, asking: request, until: deadline) }
+        let results = asked.compactMap { sender -> Result<Visitor?, ControlError>? in
+            do throws(ControlError) { return .success(try sender.done(until: deadline)) } catch {
+                if case .gone = error, pid == nil { return nil }
+                return .failure(error)
+            }
+        }
+        guard !results.isEmpty else { throw noSender() }
+        return try firstVisitor(results)
+    }
+
+    /// Has the senders of broadcasts forget somebody who comes in without asking.
+    ///
+    /// - Parameter name: nil for all.
+    /// - Returns: whether one knew somebody of that name.
+    /// - Throws: the first error, once all have been asked. Broadcasts without a sender do not count.
+    package static func forget(_ name: String?, in broadcasts: [BridgeDirectory]) throws(ControlError) -> Bool {
+        let results = broadcasts.map { broadcast -> Result<Visitor?, ControlError> in
+            do throws(ControlError) {
+                return .success(try Senders(of: broadcast).ask(nil, for: .forget(name: name)))
+            } catch {
+                if case .noSender = error { return .success(nil) }
+                return .failure(error)
+            }
+        }
+        return try firstVisitor(results) != nil
+    }
+
+    /// The one sender that has somebody. Each sender counts its own.
+    ///
+    /// - Parameters:
+    ///   - somebody: whom, for people, such as `viewer 2`.
+    ///   - does: what that one does, such as `looks in`.
+    package func holder(
+        of somebody: String,
+        who does: String,
+        where has: (SenderStatus) -> Bool
+    ) throws(ControlError) -> Int32 {
+        try holder(of: somebody, who: does, in: reports(), where: has)
+    }
+
+    private func holder(
+        of somebody: String,
+        who does: String,
+        in reports: [(pid: Int32, report: Result<SenderStatus, ControlError>)],
+        where has: (SenderStatus) -> Bool
+    ) throws(ControlError) -> Int32 {
+        guard !reports.isEmpty else { throw noSender() }
+        let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
+        if holders.count > 1 {
+            let pids = holders.map { "\($0.pid)" }.joined(separator: " or ")
+            throw .notOneSender("several senders have a \(somebody): say which by --sender \(pids)")
+        }
+        if let holder = holders.first { return holder.pid }
+        for (_, report) in reports { _ = try report.get() }
+        throw .notOneSender("no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
+    }
+
+    /// The one sender that has a call which is not over.
+    ///
+    /// - Parameters:
+    ///   - name: as people are told it.
+    ///   - isTold: whether it can be told: what is no name of a call may be a secret.
+    package func holder(ofCall name: String, isTold: Bool) throws(ControlError) -> Int32 {
+        func names(_ status: SenderStatus) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
+        let reports = reports()
+        let told = reports.compactMap { _, report in (try? report.get()).map(names) }
+        let all = told.joined()
+        // One that does not answer may have it.
+        guard all.isEmpty || all.contains(name) || told.count < reports.count else {
+            let (call, choices) = (isTold ? "call \(name)" : "such call", all.joined(separator: ", "))
+            throw .notOneSender("no \(call) is there at \(broadcast.path), but \(choices)")
+        }
+        return try holder(of: isTold ? "call \(name)" : "such call", who: "is there", in: reports) {
+            names($0).contains(name)
+        }
+    }
+
+    private func noSender(_ pid: Int32? = nil) -> ControlError { .noSender(pid, path: broadcast.path) }
+}
+
+/// - Throws: the first error.
+private func firstVisitor(_ results: [Result<Visitor?, ControlError>]) throws(ControlError) -> Visitor? {
+    var first: Visitor?
+    for result in results {
+        let visitor = try result.get()
+        first = first ?? visitor
+    }
+    return first
+}
