@@ -69,7 +69,8 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "Access", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time", "WebRTC",
+                "Access", "Control", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time",
+                "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -100,7 +101,7 @@ let package = Package(
         .target(name: "Helpers", dependencies: ["Posix", "Time"], swiftSettings: swift),
         .target(
             name: "Peers",
-            dependencies: ["ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
+            dependencies: ["Control", "ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
             swiftSettings: swift
         ),
         .target(
@@ -310,8 +311,8 @@ let package = Package(
         .testTarget(
             name: "CallsTests",
             dependencies: [
-                "Access", "Calls", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "TestSupport",
-                "Time", "WebRTC",
+                "Access", "Calls", "Control", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO",
+                "TestSupport", "Time", "WebRTC",
             ],
             swiftSettings: swift
         ),
@@ -323,7 +324,7 @@ let package = Package(
         .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Posix"], swiftSettings: swift),
         .testTarget(
             name: "ControlTests",
-            dependencies: ["Control", "FrameBridge", "Media", "Posix", "TestSupport", "Time"],
+            dependencies: ["Control", "FrameBridge", "JSON", "Media", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),

@@ -59,7 +59,7 @@ package final class ControlClient<Status: Codable & Sendable> {
     }
 }
 
-package typealias SenderClient = ControlClient<SenderStatus>
+package typealias SenderClient = ControlClient<SenderSnapshot>
 
 extension SenderClient {
     /// How long a command gives all senders for one request.
@@ -90,20 +90,20 @@ package struct SoundClient {
     }
 
     /// Asks how it is.
-    package func status() throws(ControlError) -> SoundStatus {
+    package func status() throws(ControlError) -> SoundSnapshot {
         let deadline: Instant = MonotonicClock.now() + Self.patience
         return try client(asking: .status, until: deadline).status(until: deadline)
     }
 
     /// The status of the sound process, or why it is not known; nil if there is no sound process, or it is starting or ending.
-    package var statusIfThere: Result<SoundStatus, ControlError>? {
+    package var statusIfThere: Result<SoundSnapshot, ControlError>? {
         guard (try? directory.hasSoundWriter()) ?? false else { return nil }
         do throws(ControlError) { return .success(try status()) } catch .gone { return nil } catch {
             return .failure(error)
         }
     }
 
-    private func client(asking request: SoundRequest, until deadline: Instant) -> ControlClient<SoundStatus> {
+    private func client(asking request: SoundRequest, until deadline: Instant) -> ControlClient<SoundSnapshot> {
         let process = ControlledProcess.sound(path: directory.path, pid: directory.soundWriters().first?.pid)
         return ControlClient(to: process, asking: request, until: deadline, replyLimit: 65_536) {
             try SoundSeat.connect(in: directory, until: deadline)

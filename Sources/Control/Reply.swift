@@ -16,5 +16,5 @@ package struct Visitor: Codable, Sendable {
     package init(key: String, name: String) { (self.key, self.name) = (key, name) }
 }
 
-package typealias SenderReply = Reply<SenderStatus>
-package typealias SoundReply = Reply<SoundStatus>
+package typealias SenderReply = Reply<SenderSnapshot>
+package typealias SoundReply = Reply<SoundSnapshot>

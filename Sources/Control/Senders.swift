@@ -9,7 +9,7 @@ package struct Senders {
     package init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
     /// Asks all senders for their status. Senders that have ended meanwhile are left out.
-    package func reports() -> [(pid: Int32, report: Result<SenderStatus, ControlError>)] {
+    package func reports() -> [(pid: Int32, report: Result<SenderSnapshot, ControlError>)] {
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         // All are asked before the first reply is awaited: a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { folder in
@@ -36,7 +36,7 @@ package struct Senders {
     }
 
     /// Asks one sender for its status.
-    package func report(of pid: Int32) throws(ControlError) -> SenderStatus {
+    package func report(of pid: Int32) throws(ControlError) -> SenderSnapshot {
         guard let folder = SenderFolder.all(in: broadcast).first(where: { $0.pid == pid }) else { throw noSender(pid) }
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         return try SenderClient(to: folder, asking: .status, until: deadline).status(until: deadline)
@@ -88,7 +88,7 @@ package struct Senders {
     package func holder(
         of somebody: String,
         who does: String,
-        where has: (SenderStatus) -> Bool
+        where has: (SenderSnapshot) -> Bool
     ) throws(ControlError) -> Int32 {
         try holder(of: somebody, who: does, in: reports(), where: has)
     }
@@ -96,8 +96,8 @@ package struct Senders {
     private func holder(
         of somebody: String,
         who does: String,
-        in reports: [(pid: Int32, report: Result<SenderStatus, ControlError>)],
-        where has: (SenderStatus) -> Bool
+        in reports: [(pid: Int32, report: Result<SenderSnapshot, ControlError>)],
+        where has: (SenderSnapshot) -> Bool
     ) throws(ControlError) -> Int32 {
         guard !reports.isEmpty else { throw noSender() }
         let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
@@ -116,7 +116,7 @@ package struct Senders {
     ///   - name: as people are told it.
     ///   - isTold: whether it can be told: what is no name of a call may be a secret.
     package func holder(ofCall name: String, isTold: Bool) throws(ControlError) -> Int32 {
-        func names(_ status: SenderStatus) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
+        func names(_ status: SenderSnapshot) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
         let reports = reports()
         let told = reports.compactMap { _, report in (try? report.get()).map(names) }
         let all = told.joined()

@@ -1,3 +1,4 @@
+import Control
 package import ICE
 package import Media
 package import RTP
@@ -283,16 +284,30 @@ package final class Peer {
             codec: rendition?.codec,
             rung: rendition?.rung ?? 0,
             isConnected: isConnected,
-            isReceived: sendsPicture,
             canSpeak: canSpeak,
-            bitrate: pictureRate.bitrate,
-            sound: getsSound ? PeerStatus.Sound(bitrate: soundRate.bitrate, soundStatistics) : nil,
-            profile: session.profile,
-            path: transport.path.map { ($0.local.kind, $0.remote.kind) },
-            statistics: statistics,
-            estimate: session.streams.linkRate.map { Int($0) },
-            backlog: lastBacklog,
-            roundTripTime: session.streams.roundTripTime
+            snapshot: snapshot(rendition)
         )
+    }
+
+    private func snapshot(_ rendition: Rendition?) -> PeerSnapshot {
+        var snapshot = PeerSnapshot()
+        snapshot.media.pictures = rendition == nil ? (sendsPicture ? .received : .none) : sendsPicture ? .both : .sent
+        snapshot.media.codec = rendition?.codec.rawValue.lowercased() ?? ""
+        snapshot.media.rendition = rendition.map { $0.rung + 1 }
+        if getsSound {
+            snapshot.media.soundBps = soundRate.bitrate
+            snapshot.media.soundLossRatio = soundStatistics.lossFraction
+        }
+        snapshot.media.srtp = session.profile?.name
+        snapshot.media.path = transport.path.map { "\($0.local.kind.rawValue)-\($0.remote.kind.rawValue)" }
+        snapshot.link.bitrateBps = pictureRate.bitrate
+        snapshot.link.estimateBps = session.streams.linkRate.map { Int($0) }
+        snapshot.link.queueMs = milliseconds(lastBacklog)
+        snapshot.link.rttMs = session.streams.roundTripTime.map { milliseconds($0) }
+        snapshot.link.lossRatio = statistics.lossFraction
+        snapshot.link.framesSent = statistics.frames
+        snapshot.link.nacks = statistics.nacks
+        snapshot.link.plis = statistics.keyframeRequests
+        return snapshot
     }
 }

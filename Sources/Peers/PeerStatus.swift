@@ -1,7 +1,7 @@
+package import Control
 package import Media
-package import RTP
+import RTP
 package import Time
-package import WebRTC
 
 /// One peer as others see it.
 package struct PeerStatus: Sendable {
@@ -17,34 +17,23 @@ package struct PeerStatus: Sendable {
     /// Of the rendition that it gets.
     package let rung: Int
     package let isConnected: Bool
-    /// Whether it shows a picture of its own.
-    package let isReceived: Bool
     /// Whether its voice is taken, if somebody lets it speak.
     package let canSpeak: Bool
-    /// Of the picture, in bits a second, protocol headers not counted.
-    package let bitrate: Int
-    /// Nil if it does not get the sound.
-    package let sound: Sound?
-    package let profile: SRTPProfile?
-    /// Kinds of the candidates at both ends, such as `host` and `relay`.
-    package let path: (local: Candidate.Kind, remote: Candidate.Kind)?
-    package let statistics: StreamStatistics
-    /// What its link carries, in bits a second; nil where nothing tells.
-    package let estimate: Int?
-    /// How long the last of what waits for it had to wait a moment ago.
-    package let backlog: Duration
-    /// Nil before it is known.
-    package let roundTripTime: Duration?
+    /// What is only told, but for the target of its encoder.
+    package let snapshot: PeerSnapshot
+}
 
-    /// The sound that it gets.
-    package struct Sound: Sendable {
-        /// Bits a second, protocol headers not counted.
-        package let bitrate: Int
-        package let statistics: StreamStatistics
-
-        init(bitrate: Int, _ statistics: StreamStatistics) {
-            (self.bitrate, self.statistics) = (bitrate, statistics)
-        }
+extension ViewerSnapshot {
+    /// - Parameter target: of its encoder, in bits a second; nil if that has not begun.
+    package init(_ status: PeerStatus, target: Int?, at now: Instant) {
+        self.init()
+        participant.id = status.id
+        participant.call = status.call
+        participant.address = status.address
+        participant.sinceS = milliseconds(now - status.since) / 1000
+        participant.state = status.isConnected ? "connected" : "connecting"
+        peer = status.snapshot
+        peer.link.targetBps = target
     }
 }
 

@@ -288,10 +288,10 @@ package final class SoundProcess {
         return Float(pa_sw_volume_to_linear(pa_volume_t(full * volume / SoundWish.loudest)))
     }
 
-    private var status: SoundStatus {
+    private var status: SoundSnapshot {
         let level = session.state == .hearing ? levels.level(at: MonotonicClock.now()) : nil
         let (waiting, gaps, ratio) = talk.statistics
-        return SoundStatus(
+        return SoundSnapshot(
             pid: getpid(),
             source: session.wish.source,
             state: session.state,
@@ -300,11 +300,11 @@ package final class SoundProcess {
             peakDbfs: level?.peak,
             levelDbfs: level?.rms,
             streams: session.openTargets.sorted { $0.key < $1.key }.compactMap { id, target in
-                mixer[id].map { SoundStatus.Stream(target, $0) }
+                mixer[id].map { SoundSnapshot.Stream(target, $0) }
             },
             blocksWritten: blocksWritten,
             problems: session.problems.map { "\($0)" } + [writeProblem].compactMap(\.self),
-            playback: SoundStatus.Playback(
+            playback: SoundSnapshot.Playback(
                 device: session.openTargets.values.compactMap(\.sink).first,
                 volume: session.wish.volume,
                 bufferMs: waiting * 1000,
@@ -315,7 +315,7 @@ package final class SoundProcess {
     }
 }
 
-extension SoundStatus.Stream {
+extension SoundSnapshot.Stream {
     init(_ target: SoundTarget, _ stream: CapturedStream) {
         let device =
             switch target {

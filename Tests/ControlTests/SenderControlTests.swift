@@ -52,9 +52,9 @@ import Time
         }
         #expect(
             status.calls.map(\.name) == ["web"] && status.calls[0].state == .standing && status.viewers.map(\.id) == [7]
-                && status.viewers[0].rttMs == nil
+                && status.viewers[0].peer.link.rttMs == nil
         )
-        #expect(status.viewers[0].address == "2001:db8::1")
+        #expect(status.viewers[0].participant.address == "2001:db8::1")
         #expect(reason == "no viewer \(Int.max) looks in")
         control.close()
         // The kernel lets nobody in where nobody listens; the folder stays until a successor clears it away.
@@ -207,14 +207,14 @@ import Time
         return try SenderClient(to: found, asking: request, until: deadline).reply(until: deadline)
     }
 
-    private static let status: SenderStatus = {
-        var viewer = SenderStatus.Viewer()
-        viewer.id = 7
-        viewer.address = "2001:db8::1"
-        viewer.lossRatio = 0.25
-        viewer.path = "host-host"
-        return SenderStatus(
-            calls: [SenderStatus.Call(name: "web", state: .standing, sinceS: 1)],
+    private static let status: SenderSnapshot = {
+        var viewer = ViewerSnapshot()
+        viewer.participant.id = 7
+        viewer.participant.address = "2001:db8::1"
+        viewer.peer.link.lossRatio = 0.25
+        viewer.peer.media.path = "host-host"
+        return SenderSnapshot(
+            calls: [SenderSnapshot.Call(name: "web", state: .standing, sinceS: 1)],
             bitrateBps: 1,
             viewers: [viewer]
         )

@@ -37,10 +37,10 @@ import Time
         let scratch = try TemporaryDirectory()
         let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
         let folder = try SenderFolder(in: broadcast)
-        var viewer = SenderStatus.Viewer()
-        viewer.address = String(repeating: "x", count: 1 << 10)
+        var viewer = ViewerSnapshot()
+        viewer.participant.address = String(repeating: "x", count: 1 << 10)
         // More than is read at once.
-        let status = SenderStatus(calls: [], bitrateBps: 1, viewers: Array(repeating: viewer, count: 50))
+        let status = SenderSnapshot(calls: [], bitrateBps: 1, viewers: Array(repeating: viewer, count: 50))
         let control = try LineServer(answering: try folder.listen()) { (request: SenderRequest) -> SenderReply in
             if case .status = request { .status(report: status) } else { .done() }
         }
@@ -86,11 +86,11 @@ import Time
         let scratch = try TemporaryDirectory()
         let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
         let folder = try SenderFolder(in: broadcast)
-        let status = SenderStatus(
+        let status = SenderSnapshot(
             calls: [
-                SenderStatus.Call(name: "web", state: .standing, sinceS: 1),
-                SenderStatus.Call(name: "rtp://192.0.2.1:5004", state: .ended, sinceS: 1),
-                SenderStatus.Call(name: "room+https://h:443/tea", state: .away, sinceS: 1),
+                SenderSnapshot.Call(name: "web", state: .standing, sinceS: 1),
+                SenderSnapshot.Call(name: "rtp://192.0.2.1:5004", state: .ended, sinceS: 1),
+                SenderSnapshot.Call(name: "room+https://h:443/tea", state: .away, sinceS: 1),
             ],
             bitrateBps: 1,
             viewers: []

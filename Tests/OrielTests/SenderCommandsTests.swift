@@ -152,7 +152,7 @@ import WebRTC
             }
             if index < 32 { #expect(try refusal(commands, add(call)).contains("a call of this sender already")) }
         }
-        func statuses() -> [SenderStatus.Call] { scene.calls.statuses(at: MonotonicClock.now()) }
+        func statuses() -> [SenderSnapshot.Call] { scene.calls.statuses(at: MonotonicClock.now()) }
         try wait(until: "all have begun") { statuses().allSatisfy { $0.state != .joining } }
         #expect(statuses().map(\.name) == Array(calls.prefix(32)))
         #expect(statuses().allSatisfy { $0.sdp?.hasPrefix("v=0") ?? false })
@@ -202,7 +202,7 @@ import WebRTC
             ("rtp://127.0.0.1:5004", taken.port, 1, "--local-port"),
         ] as [(String, UInt16?, Int32, String)] {
             guard case .done = scene.commands.reply(to: add(name, port: port)) else { throw Unexpected() }
-            func status() -> SenderStatus.Call? {
+            func status() -> SenderSnapshot.Call? {
                 scene.calls.statuses(at: MonotonicClock.now()).first { $0.name == name }
             }
             try wait(until: "\(name) has ended") { status()?.state == .ended }
@@ -225,10 +225,10 @@ import WebRTC
 
     /// A second's work, as the encoders' statistics tell of it.
     @Test(arguments: [
-        (frames: 30, cost: 0.2, isThin: false, nil), (30, 0.2, true, SenderStatus.Limit.link),
+        (frames: 30, cost: 0.2, isThin: false, nil), (30, 0.2, true, SenderSnapshot.Limit.link),
         (30, 0.9, true, .processor), (1, 0.01, true, .still), (0, 0, false, .still),
     ])
-    func oneWordTellsWhatLimitsThePicture(frames: Int, cost: Double, isThin: Bool, limit: SenderStatus.Limit?) {
+    func oneWordTellsWhatLimitsThePicture(frames: Int, cost: Double, isThin: Bool, limit: SenderSnapshot.Limit?) {
         var work = SenderWork()
         #expect(work.limit == nil && work.quantizer == nil)
         var statistics = SenderStatistics()
@@ -247,11 +247,11 @@ import WebRTC
         let text = #"{"calls":[],"bitrateBps":1,"viewers":[],"limit":"NAME"}"#
         let decoder = JSONDecoder()
         for name in ["still", "processor", "link"] {
-            let status = try decoder.decode(SenderStatus.self, from: Data(text.replacing("NAME", with: name).utf8))
+            let status = try decoder.decode(SenderSnapshot.self, from: Data(text.replacing("NAME", with: name).utf8))
             #expect(status.limit?.rawValue == name)
         }
         #expect(throws: DecodingError.self) {
-            try decoder.decode(SenderStatus.self, from: Data(text.replacing("NAME", with: "rain").utf8))
+            try decoder.decode(SenderSnapshot.self, from: Data(text.replacing("NAME", with: "rain").utf8))
         }
     }
 

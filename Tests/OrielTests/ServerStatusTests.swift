@@ -14,15 +14,15 @@ import Time
         arguments: [
             (.works, .works), (.noAnswer, .silent), (.unreachable(why: "no way"), .silent), (.otherProtocol, .silent),
             (.wrongLogin, .wrongLogin), (.refused(code: 486, reason: ""), .refused),
-        ] as [(ServerProbe.Result, SenderStatus.Server.State)]
+        ] as [(ServerProbe.Result, SenderSnapshot.Server.State)]
     )
-    func theyLearnTheStateAndTheSentence(result: ServerProbe.Result, state: SenderStatus.Server.State) {
+    func theyLearnTheStateAndTheSentence(result: ServerProbe.Result, state: SenderSnapshot.Server.State) {
         let server = WatchedServer("stun:h:3478", .stun(address: "192.0.2.1", port: 3478))
         let news = ServerNews(server: server, result: result, since: .start)
         let event = CallEvent(news)
         #expect(event.kind == .server && event.server == server.name && event.serverState == state)
         #expect(event.sentence == news.sentence)
-        let status = SenderStatus.Server(news, at: .start + .milliseconds(1500))
+        let status = SenderSnapshot.Server(news, at: .start + .milliseconds(1500))
         #expect(status.name == server.name && status.state == state)
         #expect(status.sinceS == 1.5 && status.reason == news.sentence)
     }

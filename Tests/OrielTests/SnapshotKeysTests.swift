@@ -18,56 +18,67 @@ import Time
 
     private static let path = "/run/user/1000/oriel/default"
 
-    private static let viewer: SenderStatus.Viewer = {
-        var viewer = SenderStatus.Viewer()
-        (viewer.id, viewer.call, viewer.address, viewer.name) = (3, "web", "192.0.2.7", "Ann")
-        (viewer.sinceS, viewer.pictures, viewer.codec, viewer.rendition) = (12, .both, "vp8", 2)
-        (viewer.state, viewer.bitrateBps, viewer.estimateBps) = ("connected", 900_000, 1_500_000)
-        (viewer.targetBps, viewer.queueMs, viewer.rttMs, viewer.lossRatio) = (1_200_000, 4.25, 35.25, 0.02)
-        (viewer.framesSent, viewer.soundBps, viewer.soundLossRatio) = (360, 64_000, 0.25)
-        (viewer.nacks, viewer.plis, viewer.srtp, viewer.path) = (5, 2, "AEAD_AES_128_GCM", "host-relay")
-        viewer.talk = .speaking
-        viewer.voice = SenderStatus.Voice(levelDb: -23.5, lossRatio: 0.02, concealedRatio: 0.01, bufferMs: 35)
+    private static let viewer: ViewerSnapshot = {
+        var viewer = ViewerSnapshot()
+        viewer.participant.id = 3
+        (viewer.participant.call, viewer.participant.address, viewer.participant.name) = ("web", "192.0.2.7", "Ann")
+        (viewer.participant.sinceS, viewer.participant.state) = (12, "connected")
+        viewer.peer.media.pictures = .both
+        (viewer.peer.media.codec, viewer.peer.media.rendition) = ("vp8", 2)
+        (viewer.peer.media.soundBps, viewer.peer.media.soundLossRatio) = (64_000, 0.25)
+        (viewer.peer.media.srtp, viewer.peer.media.path) = ("AEAD_AES_128_GCM", "host-relay")
+        (viewer.peer.link.bitrateBps, viewer.peer.link.estimateBps) = (900_000, 1_500_000)
+        (viewer.peer.link.targetBps, viewer.peer.link.queueMs) = (1_200_000, 4.25)
+        (viewer.peer.link.rttMs, viewer.peer.link.lossRatio) = (35.25, 0.02)
+        (viewer.peer.link.framesSent, viewer.peer.link.nacks, viewer.peer.link.plis) = (360, 5, 2)
+        viewer.participant.talk = .speaking
+        viewer.participant.voice = ViewerSnapshot.Voice(
+            levelDb: -23.5,
+            lossRatio: 0.02,
+            concealedRatio: 0.01,
+            bufferMs: 35
+        )
         return viewer
     }()
 
-    private static let silentViewer: SenderStatus.Viewer = {
-        var viewer = SenderStatus.Viewer()
-        (viewer.id, viewer.call, viewer.state) = (4, "web", "connecting")
+    private static let silentViewer: ViewerSnapshot = {
+        var viewer = ViewerSnapshot()
+        (viewer.participant.id, viewer.participant.call, viewer.participant.state) = (4, "web", "connecting")
         return viewer
     }()
 
-    private static let status: SenderStatus = {
-        var web = SenderStatus.Call(name: "web", state: .standing, sinceS: 60)
+    private static let status: SenderSnapshot = {
+        var web = SenderSnapshot.Call(name: "web", state: .standing, sinceS: 60)
         web.sdp = "v=0"
-        let plain = SenderStatus.Call(
+        let plain = SenderSnapshot.Call(
             name: "rtp://192.0.2.1:5004",
             state: .away,
             sinceS: 2,
             reason: "nobody listens",
             exitCode: 75
         )
-        var sound = SenderStatus.Sound()
+        var sound = SenderSnapshot.Sound()
         (sound.channels, sound.bitrateBps, sound.targetBps) = (2, 96_000, 64_000)
         (sound.packets, sound.blocksLost, sound.silent) = (50, 3, false)
-        let relay = SenderStatus.Server(
+        let relay = SenderSnapshot.Server(
             name: "turn:relay.example.net:3478",
             state: .wrongLogin,
             sinceS: 9,
             reason: "turn:relay.example.net:3478 refuses the login"
         )
-        return SenderStatus(
+        return SenderSnapshot(
             calls: [web, plain],
             bitrateBps: 2_500_000,
             quantizer: 12,
             limit: .link,
             sound: sound,
             viewers: [viewer, silentViewer],
-            servers: [relay]
+            servers: [relay],
+            knocks: [SenderSnapshot.Knock(id: 2, name: "Bob", note: "from B4", address: "192.0.2.9", sinceS: 5)]
         )
     }()
 
-    private static let sound = SoundStatus(
+    private static let sound = SoundSnapshot(
         pid: 9,
         source: .mix,
         state: .hearing,
@@ -75,10 +86,10 @@ import Time
         isMicrophoneMuted: false,
         peakDbfs: -6,
         levelDbfs: -20.25,
-        streams: [SoundStatus.Stream(device: "mic", isMicrophone: true, driftPpm: 12.5, isResampled: true)],
+        streams: [SoundSnapshot.Stream(device: "mic", isMicrophone: true, driftPpm: 12.5, isResampled: true)],
         blocksWritten: 6000,
         problems: ["the sink is gone"],
-        playback: SoundStatus.Playback(device: "speakers", volume: 80, bufferMs: 40, underruns: 1, stretchPpm: 3)
+        playback: SoundSnapshot.Playback(device: "speakers", volume: 80, bufferMs: 40, underruns: 1, stretchPpm: 3)
     )
 
     private static let soundLine = #"""
@@ -88,26 +99,18 @@ import Time
         "streams":[{"device":"mic","drift_ppm":12.5,"is_microphone":true,"is_resampled":true}]}
         """#
 
-    private static let knock = SenderStatus.Knock(id: 2, name: "Bob", note: "from B4", address: "192.0.2.9", sinceS: 5)
-
-    private static let report = StatusReport(
-        directory: path,
-        state: "active",
-        reason: "it is paused",
-        pid: 5,
-        source: "screen",
-        width: 1920,
-        height: 1080,
-        framesPublished: 1800,
-        frameAgeMs: 16.75,
-        uptimeS: 61.5,
-        hasSender: true,
-        senders: [SenderEntry(pid: 7, .success(status)), SenderEntry(pid: 8, .failure(.gone(.sender(pid: 8))))],
-        viewers: [ViewerEntry(sender: 7, viewer: viewer), ViewerEntry(sender: 7, viewer: silentViewer)],
-        knocks: [KnockEntry(sender: 7, knock: knock)],
-        sound: sound,
-        soundProblem: "sound: it is not understood"
-    )
+    private static let snapshot: Snapshot = {
+        var snapshot = Snapshot(directory: path)
+        (snapshot.capture.state, snapshot.capture.reason, snapshot.capture.pid) = ("active", "it is paused", 5)
+        (snapshot.capture.source, snapshot.capture.width, snapshot.capture.height) = ("screen", 1920, 1080)
+        (snapshot.capture.framesPublished, snapshot.capture.frameAgeMs) = (1800, 16.75)
+        (snapshot.capture.uptimeS, snapshot.capture.hasSender) = (61.5, true)
+        snapshot.senders = [
+            Snapshot.Sender(pid: 7, .success(status)), Snapshot.Sender(pid: 8, .failure(.gone(.sender(pid: 8)))),
+        ]
+        (snapshot.sound, snapshot.soundProblem) = (sound, "sound: it is not understood")
+        return snapshot
+    }()
 
     @Test func statusTellsAllThatIsKnown() throws {
         let senders = #"""
@@ -133,49 +136,32 @@ import Time
         let knocks = #"""
             {"address":"192.0.2.9","id":2,"name":"Bob","note":"from B4","sender":7,"since_s":5}
             """#
-        let line = try Self.report.printableJSONLine()
+        let line = try Self.snapshot.printableJSONLine()
         #expect(
             line == #"""
                 {"directory":"\#(Self.path)","frame_age_ms":16.75,"frames_published":1800,"has_sender":true,\#
                 "height":1080,"knocks":[\#(knocks)],"pid":5,"reason":"it is paused","senders":[\#(senders)],\#
                 "sound":\#(Self.soundLine),"sound_problem":"sound: it is not understood","source":"screen",\#
-                "state":"active","uptime_s":61.5,"viewers":[\#(viewers)],"width":1920}
+                "state":"active","uptime_s":61.5,"version":1,"viewers":[\#(viewers)],"width":1920}
                 """#
         )
     }
 
     @Test func statusOfNothingHasFewKeys() throws {
-        let report = StatusReport(
-            directory: Self.path,
-            state: "stopped",
-            reason: nil,
-            pid: nil,
-            source: nil,
-            width: nil,
-            height: nil,
-            framesPublished: 0,
-            frameAgeMs: nil,
-            uptimeS: nil,
-            hasSender: false,
-            senders: [],
-            viewers: [],
-            knocks: [],
-            sound: nil,
-            soundProblem: nil
-        )
-        let line = try report.printableJSONLine()
+        let snapshot = Snapshot(directory: Self.path)
+        let line = try snapshot.printableJSONLine()
         #expect(
             line == #"""
                 {"directory":"\#(Self.path)","frames_published":0,"has_sender":false,"knocks":[],"senders":[],\#
-                "state":"stopped","viewers":[]}
+                "state":"stopped","version":1,"viewers":[]}
                 """#
         )
-        #expect(report.lines == ["stopped in \(Self.path)"])
+        #expect(snapshot.lines == ["stopped in \(Self.path)"])
     }
 
     @Test func statusIsToldToPeople() {
         #expect(
-            Self.report.lines == [
+            Self.snapshot.lines == [
                 "active in \(Self.path), it is paused, screen, 1920x1080, process 5, 1800 frames, "
                     + "the last 17 ms ago, a sender is attached, limit: link, sound at 96 kb/s, 2 viewers",
                 "sound: mix hearing, the microphone is live, -20 dB, viewers are played, the sink is gone",

@@ -1,7 +1,9 @@
 package import Access
+import Control
 import HTTP
 package import Media
 package import Peers
+import Posix
 import Synchronization
 import Time
 import WebRTC
@@ -119,11 +121,19 @@ package final class WebCall: Sendable {
     }
 
     /// The state of a viewer's link, by the name of its session; nil if there is none.
-    func report(on id: String, _ work: WebStatus.Work) -> ViewerReport? {
+    func report(on id: String, _ work: WebStatus.Work) -> PageViewer? {
         guard let session = state.withLock({ $0.sessions[id] }),
             let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
         let talk = session.canSpeak ? access.read { $0.talkState(of: peer.id) } : .off
-        return ViewerReport(peer, target: peers.targetBitrate(for: peer), work, talk)
+        var viewer = ViewerSnapshot(peer, target: peers.targetBitrate(for: peer), at: MonotonicClock.now())
+        viewer.participant.talk = talk
+        return PageViewer(
+            viewer,
+            rendition: peer.rung + 1,
+            quantizer: work.quantizer,
+            limit: work.limit,
+            soundTarget: work.soundTarget
+        )
     }
 }

@@ -1,4 +1,5 @@
 package import Access
+import Control
 package import HTTP
 import NIOHTTP1
 import Posix

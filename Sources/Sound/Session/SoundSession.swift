@@ -88,7 +88,7 @@ struct SoundSession {
     var isHearing: Bool { wish.source != .none && !broadcast.isPaused && !mute.all }
 
     /// How it is, for people.
-    var state: SoundStatus.State {
+    var state: SoundSnapshot.State {
         if wish.source == .none { return .off }
         if broadcast.isPaused { return .paused }
         if mute.all || wish.source == .microphone && mute.microphone { return .muted }

@@ -80,7 +80,7 @@ struct HandOver: ParsableArguments {
         return SenderRequest.Addition(name: call.argument, settings: settings)
     }
 
-    private func tell(of call: SenderStatus.Call, in sender: Int32) throws {
+    private func tell(of call: SenderSnapshot.Call, in sender: Int32) throws {
         if let sdp = call.sdp { try SessionDescriptionFile.write(sdp, to: rtp.sdp) }
         Console.note("the sender \(sender) is in \(call.name)")
     }

@@ -78,7 +78,7 @@ struct InspectionReport: Encodable {
     /// Nil at the first look.
     let rates: Rates?
     /// Nil where there is no sound process that answers.
-    let soundProcess: SoundStatus?
+    let soundProcess: SoundSnapshot?
 
     var lines: [String] {
         var lines = [
@@ -139,7 +139,7 @@ extension InspectionReport {
         readers: [LockHolder],
         sound: Sound,
         rates: Rates?,
-        soundProcess: SoundStatus?
+        soundProcess: SoundSnapshot?
     ) {
         let now: Instant = MonotonicClock.now()
         directory = inspection.path

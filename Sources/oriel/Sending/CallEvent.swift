@@ -59,7 +59,7 @@ struct CallEvent: Sendable {
     var microphone: Microphone?
     /// The name of a STUN or TURN server.
     var server: String?
-    var serverState: SenderStatus.Server.State?
+    var serverState: SenderSnapshot.Server.State?
     /// The paths of files that are no longer read again.
     var files: [String]?
 }

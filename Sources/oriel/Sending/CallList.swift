@@ -90,7 +90,7 @@ extension CallList.State {
     }
 }
 
-extension SenderStatus.Call {
+extension SenderSnapshot.Call {
     init(_ entry: CallList.Entry, at now: Instant) {
         let seconds = milliseconds(now - entry.since) / 1000
         switch entry.state {

@@ -203,10 +203,10 @@ final class SenderCalls: Sendable {
     var serverFaults: [ServerNews] { network.serverFaults(of: names) }
 
     /// How each is, those that have ended lately among them.
-    func statuses(at now: Instant) -> [SenderStatus.Call] {
+    func statuses(at now: Instant) -> [SenderSnapshot.Call] {
         let (entries, calls) = state.withLock { ($0.list.entries, $0.calls) }
         return entries.map { entry in
-            var status = SenderStatus.Call(entry, at: now)
+            var status = SenderSnapshot.Call(entry, at: now)
             guard !entry.isOver, let facts = calls[entry.number]?.facts else { return status }
             status.sdp = facts.sdp
             if let trouble = facts.trouble { (status.state, status.reason) = (.away, trouble) }

@@ -5,12 +5,10 @@ import Control
 import Media
 import Peers
 import Posix
-import RTP
 import Sender
 import Synchronization
 import Talk
 import Time
-import WebRTC
 
 /// Does what commands ask of a running sender. Any thread may ask.
 final class SenderCommands: Sendable {
@@ -40,29 +38,28 @@ final class SenderCommands: Sendable {
             let now: Instant = MonotonicClock.now()
             let peers = calls.peers
             let viewers = (peers?.statuses ?? []).map { status in
-                SenderStatus.Viewer(
-                    status,
-                    name: calls.participant(status.id)?.name,
-                    target: peers?.targetBitrate(for: status),
-                    talk: status.canSpeak ? talk?.talker(status.id) : nil,
-                    now: now
-                )
+                var viewer = ViewerSnapshot(status, target: peers?.targetBitrate(for: status), at: now)
+                viewer.participant.name = calls.participant(status.id).flatMap { $0.name.isEmpty ? nil : $0.name }
+                let talker = status.canSpeak ? talk?.talker(status.id) : nil
+                viewer.participant.talk = talker?.state ?? .off
+                viewer.participant.voice = talker?.voice.map { ViewerSnapshot.Voice($0) }
+                return viewer
             }
             let work = work.withLock { $0 }
             let faults = calls.serverFaults
             return .status(
-                report: SenderStatus(
+                report: SenderSnapshot(
                     calls: calls.statuses(at: now),
                     bitrateBps: calls.sinks.target.bitsPerSecond,
                     quantizer: work.quantizer,
                     limit: work.limit,
                     sound: work.sound,
                     viewers: viewers,
-                    servers: faults.isEmpty ? nil : faults.map { SenderStatus.Server($0, at: now) },
+                    servers: faults.isEmpty ? nil : faults.map { SenderSnapshot.Server($0, at: now) },
                     knocks: !access.asks
                         ? nil
                         : access.read(\.waiting).map { knock in
-                            SenderStatus.Knock(
+                            SenderSnapshot.Knock(
                                 id: knock.number,
                                 name: knock.name,
                                 note: knock.note,
@@ -100,16 +97,16 @@ struct SenderWork {
 
     private var last: (statistics: SenderStatistics, at: Instant)?
     private(set) var quantizer: Int?
-    private(set) var limit: SenderStatus.Limit?
+    private(set) var limit: SenderSnapshot.Limit?
     /// Nil while nobody gets it.
-    private(set) var sound: SenderStatus.Sound?
+    private(set) var sound: SenderSnapshot.Sound?
 
     /// Takes note of a second's work.
     ///
     /// - Parameter isThin: whether links keep an encoder below the bitrate that was set.
     mutating func note(_ statistics: SenderStatistics, isThin: Bool, at now: Instant) {
         defer { last = (statistics, now) }
-        sound = statistics.sound.map { SenderStatus.Sound($0, since: last, at: now) }
+        sound = statistics.sound.map { SenderSnapshot.Sound($0, since: last, at: now) }
         guard let last else { return }
         let time = statistics.encodeTime + statistics.scaleTime - last.statistics.encodeTime - last.statistics.scaleTime
         let frames = statistics.framesEncoded - last.statistics.framesEncoded
@@ -124,7 +121,7 @@ struct SenderWork {
     }
 }
 
-extension SenderStatus.Sound {
+extension SenderSnapshot.Sound {
     /// - Parameter last: what the sender had done before, and when; nil if that is not known.
     fileprivate init(
         _ statistics: SoundStatistics,
@@ -144,38 +141,7 @@ extension SenderStatus.Sound {
     }
 }
 
-extension SenderStatus.Viewer {
-    fileprivate init(_ status: PeerStatus, name: String?, target: Int?, talk: TalkBack.Talker?, now: Instant) {
-        let statistics = status.statistics
-        self.init()
-        id = status.id
-        call = status.call
-        address = status.address
-        self.name = name.flatMap { $0.isEmpty ? nil : $0 }
-        sinceS = milliseconds(now - status.since) / 1000
-        pictures = status.codec == nil ? (status.isReceived ? .received : .none) : status.isReceived ? .both : .sent
-        codec = status.codec?.rawValue.lowercased() ?? ""
-        rendition = status.codec == nil ? nil : status.rung + 1
-        state = status.isConnected ? "connected" : "connecting"
-        bitrateBps = status.bitrate
-        estimateBps = status.estimate
-        targetBps = target
-        queueMs = milliseconds(status.backlog)
-        rttMs = status.roundTripTime.map { milliseconds($0) }
-        lossRatio = statistics.lossFraction
-        framesSent = statistics.frames
-        soundBps = status.sound?.bitrate
-        soundLossRatio = status.sound?.statistics.lossFraction
-        nacks = statistics.nacks
-        plis = statistics.keyframeRequests
-        srtp = status.profile?.name
-        self.talk = talk?.state ?? .off
-        voice = talk?.voice.map { SenderStatus.Voice($0) }
-        path = status.path.map { "\($0.local.rawValue)-\($0.remote.rawValue)" }
-    }
-}
-
-extension SenderStatus.Voice {
+extension ViewerSnapshot.Voice {
     fileprivate init(_ voice: Voice.Statistics) {
         func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
         self.init(

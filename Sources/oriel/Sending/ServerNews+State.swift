@@ -6,7 +6,7 @@ import Time
 
 extension ServerNews {
     /// For programs.
-    var state: SenderStatus.Server.State {
+    var state: SenderSnapshot.Server.State {
         switch result {
         case .works: .works
         case .noAnswer, .unreachable, .otherProtocol: .silent
@@ -22,7 +22,7 @@ extension CallEvent {
     }
 }
 
-extension SenderStatus.Server {
+extension SenderSnapshot.Server {
     /// A server that does not work.
     init(_ fault: ServerNews, at now: Instant) {
         self.init(

@@ -2,7 +2,6 @@ import Calls
 import Control
 import Peers
 import Posix
-import RTP
 import Sender
 
 /// Statistics of a sender, one line a second. Times are processor time, but for the latency.
@@ -61,16 +60,16 @@ final class StatisticsLog {
             }
             line["limit"] = work.limit?.rawValue
             if let peers {
-                let viewers = peers.statuses
+                let viewers = peers.statuses.map(\.snapshot.link)
                 line["packets_repeated"] = totals?.retransmissions
                 line["viewers"] = viewers.count
                 // Of several viewers, the one with the worst link counts.
-                line["estimate_bps"] = viewers.compactMap(\.estimate).min()
+                line["estimate_bps"] = viewers.compactMap(\.estimateBps).min()
                 line["target_bps"] = peers.targetBitrates.values.min()
                 line["renditions"] = peers.targetBitrates.count
-                line["queue_ms"] = viewers.map(\.backlog).max().map { milliseconds($0) }
-                line["rtt_ms"] = line["rtt_ms"] ?? viewers.compactMap(\.roundTripTime).max().map { milliseconds($0) }
-                line["loss_ratio"] = line["loss_ratio"] ?? viewers.compactMap(\.statistics.lossFraction).max()
+                line["queue_ms"] = viewers.compactMap(\.queueMs).max()
+                line["rtt_ms"] = line["rtt_ms"] ?? viewers.compactMap(\.rttMs).max()
+                line["loss_ratio"] = line["loss_ratio"] ?? viewers.compactMap(\.lossRatio).max()
             }
             return line
         }

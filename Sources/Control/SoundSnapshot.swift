@@ -1,7 +1,7 @@
 package import Media
 
-/// The status of the sound process, as `oriel status` tells it. Names and units are those of the command's JSON.
-package struct SoundStatus: Codable, Sendable, Equatable {
+/// The sound process at one instant. Names and units are those of the JSON of `oriel status`.
+package struct SoundSnapshot: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         /// Nothing is to be heard.
         case off

@@ -1,8 +1,6 @@
-package import Media
-
-/// The status of a sender, as `oriel status` tells it.
-package struct SenderStatus: Codable, Sendable {
-    /// One call. Names and units are those of the command's JSON.
+/// A sender at one instant. Names and units are those of the JSON of `oriel status`: `Bps` is bits a second, `S` seconds.
+package struct SenderSnapshot: Codable, Sendable {
+    /// One call.
     package struct Call: Codable, Sendable {
         package enum State: String, Codable, Sendable {
             /// The call has not stood yet.
@@ -29,70 +27,6 @@ package struct SenderStatus: Codable, Sendable {
             (self.name, self.state, self.sinceS) = (name, state, sinceS)
             (self.reason, self.exitCode) = (reason, exitCode)
         }
-    }
-
-    /// A peer of any call. Names and units are those of the command's JSON: `Bps` is bits a second, `Ms` milliseconds, `Ratio` 0…1.
-    package struct Viewer: Codable, Sendable {
-        package var id = ParticipantID(0)
-        /// The name of the call.
-        package var call = ""
-        package var address = ""
-        /// The name that it gave itself; absent if it gave none.
-        package var name: String?
-        /// Seconds since it joined.
-        package var sinceS = 0.0
-        package var pictures = Pictures.sent
-        /// The codec of the picture that it gets; empty if it gets none.
-        package var codec = ""
-        /// 1 for the encode of viewers with good links; more for the encodes of worse ones.
-        package var rendition: Int?
-        package var state = ""
-        package var bitrateBps = 0
-        /// The estimate of its link; absent without feedback.
-        package var estimateBps: Int?
-        /// The target of its encoder, as the links allow it.
-        package var targetBps: Int?
-        /// The time until the last packet that waits for it may leave.
-        package var queueMs: Double?
-        package var rttMs: Double?
-        package var lossRatio: Double?
-        package var framesSent: UInt64 = 0
-        /// The bitrate of the sound that it gets; absent if it gets none.
-        package var soundBps: Int?
-        /// The share of the sound's packets that was lost; absent if it gets none.
-        package var soundLossRatio: Double?
-        package var nacks: UInt64 = 0
-        package var plis: UInt64 = 0
-        package var srtp: String?
-        package var path: String?
-        /// Whether it may speak, and does.
-        package var talk = TalkState.off
-        /// The quality of its voice here; absent if it is not heard.
-        package var voice: Voice?
-
-        package init() {}
-    }
-
-    /// The quality of a peer's voice.
-    package struct Voice: Codable, Sendable {
-        /// The level, 0 dB for a tone of full scale; absent for silence.
-        package var levelDb: Double?
-        /// The share of the packets that did not come in time, 0…1.
-        package var lossRatio: Double
-        /// The share of the sound that was made up, 0…1.
-        package var concealedRatio: Double
-        /// How long packets wait for late ones, in milliseconds.
-        package var bufferMs: Double
-
-        package init(levelDb: Double?, lossRatio: Double, concealedRatio: Double, bufferMs: Double) {
-            (self.levelDb, self.lossRatio) = (levelDb, lossRatio)
-            (self.concealedRatio, self.bufferMs) = (concealedRatio, bufferMs)
-        }
-    }
-
-    /// Which way pictures go between the sender and somebody; `none` where there is only sound.
-    package enum Pictures: String, Codable, Sendable {
-        case none, sent, received, both
     }
 
     /// The broadcast's sound as it is encoded.
@@ -173,7 +107,7 @@ package struct SenderStatus: Codable, Sendable {
     package var limit: Limit?
     /// The broadcast's sound; absent while nobody gets it.
     package var sound: Sound?
-    package var viewers: [Viewer]
+    package var viewers: [ViewerSnapshot]
     /// The STUN and TURN servers that do not work; absent if there are none.
     package var servers: [Server]?
     /// The viewers that wait to be let in; absent without `--accept ask` or `known`.
@@ -185,7 +119,7 @@ package struct SenderStatus: Codable, Sendable {
         quantizer: Int? = nil,
         limit: Limit? = nil,
         sound: Sound? = nil,
-        viewers: [Viewer],
+        viewers: [ViewerSnapshot],
         servers: [Server]? = nil,
         knocks: [Knock]? = nil
     ) {

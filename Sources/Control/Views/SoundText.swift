@@ -1,9 +1,8 @@
-import Control
 import Media
 
-extension SoundStatus {
+extension SoundSnapshot {
     /// For a person: one line; none while nothing is to be heard or played.
-    var sentence: String? {
+    package var sentence: String? {
         let isPlaying = playback.device != nil
         guard source != .none || isPlaying else { return nil }
         var parts = source == .none ? [] : ["\(source.rawValue) \(state.rawValue)"]
@@ -15,7 +14,7 @@ extension SoundStatus {
     }
 
     /// For a person who asks for more.
-    var lines: [String] {
+    package var lines: [String] {
         var lines = ["sound       \(source.rawValue), \(state.rawValue)\(pid > 0 ? ", process \(pid)" : "")"]
         for problem in problems { lines.append("problem     \(problem)") }
         let microphone = isMicrophoneLive ? "live" : isMicrophoneMuted ? "muted" : "off"

@@ -1,0 +1,35 @@
+import JSON
+import Media
+
+/// A viewer, for its page.
+package struct PageViewer: Encodable, Sendable {
+    private let estimateBps: Int?
+    private let targetBps: Int?
+    private let queueMs: Double?
+    private let rendition: Int
+    /// Of the last frame, 0 (best) to 63.
+    private let quantizer: Int?
+    /// The target of the sound's encoder, in bits a second; nil if this viewer does not get the sound.
+    private let soundTargetBps: Int?
+    /// What keeps the picture from being better or newer, in a word.
+    private let limit: String?
+    /// What it may say.
+    private let talk: TalkState
+
+    /// - Parameters:
+    ///   - rendition: that it gets, or would get, 1 for that of viewers with good links.
+    ///   - quantizer: of the sender's last frame, as are limit and the target of the sound.
+    package init(_ viewer: ViewerSnapshot, rendition: Int, quantizer: Int?, limit: String?, soundTarget: Int?) {
+        let link = viewer.peer.link
+        (estimateBps, targetBps, queueMs) = (link.estimateBps, link.targetBps, link.queueMs)
+        (self.rendition, self.quantizer, self.limit) = (rendition, quantizer, limit)
+        soundTargetBps = viewer.peer.media.soundBps == nil ? nil : soundTarget
+        talk = viewer.participant.talk
+    }
+
+    /// In one line.
+    package var json: String {
+        // Finite numbers and words can always be encoded.
+        try! jsonLine()
+    }
+}
