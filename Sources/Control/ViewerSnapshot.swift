@@ -91,13 +91,15 @@ package struct PeerSnapshot: Sendable {
 extension ViewerSnapshot {
     /// A fact, for people.
     package struct Fact: Sendable {
-        /// Its head in the table of `oriel status`.
-        package let head: String
+        /// Its head in the table of `oriel status`; nil if it is not there.
+        package let head: String?
+        /// Its name in the statistics of the viewer's page; nil if it is not there, or by the page's own means.
+        package let page: String?
         /// Nil if it is not known.
         package let text: @Sendable (ViewerSnapshot) -> String?
 
-        init(_ head: String, _ text: @escaping @Sendable (ViewerSnapshot) -> String?) {
-            (self.head, self.text) = (head, text)
+        init(_ head: String? = nil, page: String? = nil, _ text: @escaping @Sendable (ViewerSnapshot) -> String?) {
+            (self.head, self.page, self.text) = (head, page, text)
         }
     }
 
@@ -119,6 +121,8 @@ extension ViewerSnapshot {
         Fact("plis") { "\($0.peer.link.plis)" },
         Fact("sound") { $0.peer.media.soundBps.map { "\($0 / 1000) kb/s" } },
         Fact("talk") { $0.participant.talkText },
+        Fact(page: "Path") { $0.peer.media.path },
+        Fact(page: "Encryption") { $0.peer.media.srtp },
     ]
 }
 

@@ -18,6 +18,12 @@ import Testing
                 == #"{"estimate_bps":1500000,"limit":"link","quantizer":12,"queue_ms":12.345,"rendition":2,"#
                 + #""sound_target_bps":96000,"talk":"asked","target_bps":1200000}"#
         )
+        viewer = ViewerSnapshot()
+        (viewer.peer.media.path, viewer.peer.media.srtp) = ("host-relay", "SRTP_AEAD_AES_128_GCM")
+        #expect(
+            PageViewer(viewer, rendition: 1, quantizer: nil, limit: nil, soundTarget: nil).json
+                == #"{"rendition":1,"rows":[["Path","host-relay"],["Encryption","SRTP_AEAD_AES_128_GCM"]],"talk":"off"}"#
+        )
     }
 
     @Test func aFigureThatIsNotKnownHasNoKey() {

@@ -33,6 +33,14 @@ import Testing
         }
     }
 
+    /// In one of its places, at least: the table, or the page. JSON has all.
+    @Test func eachFactIsSomewhere() {
+        let facts = ViewerSnapshot.facts
+        #expect(facts.allSatisfy { $0.head != nil || $0.page != nil })
+        #expect(Set(facts.compactMap(\.head)).count == facts.count { $0.head != nil })
+        #expect(Set(facts.compactMap(\.page)).count == facts.count { $0.page != nil })
+    }
+
     /// A sender that was taken over may tell anything: it neither breaks the table nor ends the command.
     @Test func aSenderMayTellAnything() throws {
         var random = SplitMix(seed: 5)

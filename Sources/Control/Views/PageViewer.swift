@@ -15,6 +15,8 @@ package struct PageViewer: Encodable, Sendable {
     private let limit: String?
     /// What it may say.
     private let talk: TalkState
+    /// Further facts, each a name and a text for people; nil for none.
+    private let rows: [[String]]?
 
     /// - Parameters:
     ///   - rendition: that it gets, or would get, 1 for that of viewers with good links.
@@ -25,6 +27,10 @@ package struct PageViewer: Encodable, Sendable {
         (self.rendition, self.quantizer, self.limit) = (rendition, quantizer, limit)
         soundTargetBps = viewer.peer.media.soundBps == nil ? nil : soundTarget
         talk = viewer.participant.talk
+        let rows = ViewerSnapshot.facts.compactMap { fact in
+            fact.page.flatMap { name in fact.text(viewer).map { [name, $0] } }
+        }
+        self.rows = rows.isEmpty ? nil : rows
     }
 
     /// In one line.

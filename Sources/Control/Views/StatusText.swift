@@ -5,12 +5,12 @@ extension Snapshot {
     /// knocks, and tables of calls and viewers.
     package var lines: [String] {
         let calls = senders.flatMap { sender in sender.calls.map { (sender.pid, $0.row) } }
-        let facts = ViewerSnapshot.facts
+        let facts = ViewerSnapshot.facts.filter { $0.head != nil }
         let viewers = viewers.map { entry in (entry.sender, facts.map { $0.text(entry.somebody) ?? "-" }) }
         return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
             + senders.flatMap { ($0.report?.servers ?? []).map { short($0.reason, 300) } }
             + knocks.map(\.somebody.sentence)
-            + table(["call", "is", "for", "viewers", "why"], calls) + table(facts.map(\.head), viewers)
+            + table(["call", "is", "for", "viewers", "why"], calls) + table(facts.compactMap(\.head), viewers)
     }
 
     /// An empty line, and a table with a column of senders if there are several; nothing without rows.

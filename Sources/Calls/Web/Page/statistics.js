@@ -32,17 +32,23 @@ const more = {
   'Viewers': s => s.viewers ?? '–',
 };
 
+function addRow(list, name) {
+  const term = document.createElement('dt'), cell = document.createElement('dd');
+  term.textContent = name;
+  list.append(term, cell);
+  return cell;
+}
+
 function fill(list, rows) {
   return Object.entries(rows).map(([name, format]) => {
-    const term = document.createElement('dt'), cell = document.createElement('dd');
-    term.textContent = name;
-    list.append(term, cell);
+    const cell = addRow(list, name);
     return current => { cell.textContent = format(current); };
   });
 }
 
 const lists = panel.querySelectorAll('dl');
 const cells = [...fill(lists[0], main), ...fill(lists[1], more)];
+const further = {};     // what only the sender knows of, by name
 let refresh;
 
 /// Shows or hides the panel, which is filled each second while it is shown.
@@ -55,6 +61,8 @@ export function toggleStatistics(measure) {
   const show = async () => {
     const current = await measure();
     for (const cell of cells) cell(current);
+    for (const name in further) further[name].textContent = '–';
+    for (const [name, text] of current.rows ?? []) (further[name] ??= addRow(lists[1], name)).textContent = text;
   };
   refresh = setInterval(show, 1000);
   return show();
