@@ -1,5 +1,6 @@
 import FrameBridge
 import Glibc
+import Media
 import Posix
 import Synchronization
 import TestSupport
@@ -33,7 +34,8 @@ import Time
             }
         }
         let requests: [SenderRequest] = [
-            .status, .kick(viewer: 7), .kick(viewer: .max), .setBitrate(bitrateBps: 30_000), .accept(knock: 1),
+            .status, .kick(viewer: 7), .kick(viewer: ParticipantID(.max)), .setBitrate(bitrateBps: 30_000),
+            .accept(knock: 1),
             .reject(knock: 2), .leave(call: "web"), .talk(viewer: 7, isOn: true),
             .add(
                 call: SenderRequest.Addition(

@@ -1,4 +1,5 @@
 import Access
+import Control
 import FrameBridge
 import Glibc
 import Media
@@ -82,13 +83,13 @@ import Time
         let scene = try scene()
         defer { scene.close() }
         try scene.events.begin()
-        let control = try SenderControl(try folder.listen(), reply: scene.commands.reply)
+        let control = try LineServer(answering: try folder.listen(), scene.commands.reply)
         defer { control.close() }
         func ask(_ request: SenderRequest) throws -> SenderReply {
             let deadline: Instant = MonotonicClock.now() + patience
-            return try SenderConnection(to: folder, asking: request, until: deadline).reply(until: deadline)
+            return try SenderClient(to: folder, asking: request, until: deadline).reply(until: deadline)
         }
-        func status() throws -> SenderStatus {
+        func status() throws -> SenderSnapshot {
             guard case .status(let status) = try ask(.status) else { throw Unexpected() }
             return status
         }
@@ -100,9 +101,11 @@ import Time
             return status.calls.map(\.state) == [.standing] && status.viewers.count == 1
         }
         let viewer = try #require(try status().viewers.first)
-        #expect(viewer.call == "echo:tea" && viewer.name == "Ann")
-        guard case .refused = try ask(.kick(viewer: ParticipantID(viewer.id.number + 1))) else { throw Unexpected() }
-        guard case .done(let visitor) = try ask(.kick(viewer: viewer.id)) else { throw Unexpected() }
+        #expect(viewer.participant.call == "echo:tea" && viewer.participant.name == "Ann")
+        guard case .refused = try ask(.kick(viewer: ParticipantID(viewer.participant.id.number + 1))) else {
+            throw Unexpected()
+        }
+        guard case .done(let visitor) = try ask(.kick(viewer: viewer.participant.id)) else { throw Unexpected() }
         #expect(visitor?.name == "Ann" && scene.access.read { $0.guest(EchoCall.guestKey) } == nil)
         try wait(until: "nobody is there") { try status().viewers.isEmpty }
         guard case .done = try ask(.leave(call: "echo:tea")) else { throw Unexpected() }
