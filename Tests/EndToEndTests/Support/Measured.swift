@@ -5,7 +5,7 @@ import Time
 
 /// Notes in the file that `ORIEL_TEST_TIMES` names how long each case took once it had a thread: what Swift Testing tells includes the wait for
 /// one. `tools/test` shows the slowest.
-struct Measured: SuiteTrait, TestScoping {
+struct Measured: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
     func provideScope(
