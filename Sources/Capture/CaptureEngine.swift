@@ -42,13 +42,13 @@ struct CaptureEngine {
         case ended(End)
     }
 
-    /// The state of the cover, which hides the screen during a pause: the placard, or the frozen picture.
+    /// The state of the cover, which hides the screen during a pause: the slate, or the frozen picture.
     private enum CoverState: Equatable {
         /// It is to be put into the slots for the first time.
         case due
         /// It is in all slots.
         case stands
-        /// It could not be written. Each tick tries again with a placard.
+        /// It could not be written. Each tick tries again with a slate.
         case failed
     }
 
@@ -92,7 +92,7 @@ struct CaptureEngine {
             lose(reason)
             if isForGood { giveUp() }
         }
-        if isPaused { actions += [.tell(.stillPaused), .cover(.placard, isAsked: false)] }
+        if isPaused { actions += [.tell(.stillPaused), .cover(.slate, isAsked: false)] }
     }
 
     private static func attempt(after backoff: Backoff, at now: Instant) -> Source {
@@ -198,7 +198,7 @@ struct CaptureEngine {
             if !isPaused { publishAgain() }
         }
         if case .paused(let cover) = phase, !hasFile || cover == .failed {
-            actions.append(.cover(.placard, isAsked: false))
+            actions.append(.cover(.slate, isAsked: false))
         }
         if isWatched {
             if !isLooking(at: now) { schedule?.noteDamage() }
@@ -280,7 +280,7 @@ struct CaptureEngine {
         switch request {
         case nil: break
         case .stop: end(.clean, after: .answer(.granted))
-        case .pause: actions.append(.cover(.placard, isAsked: true))
+        case .pause: actions.append(.cover(.slate, isAsked: true))
         case .freeze: actions.append(.cover(.lastPicture, isAsked: true))
         case .resume:
             if isPaused { resume() }

@@ -193,11 +193,11 @@ package struct CaptureLoop: ~Copyable {
     private mutating func hide(behind cover: CaptureEngine.Action.Cover, isAsked: Bool) {
         let now = MonotonicClock.now()
         var picture = writer.lastFrame ?? session?.frameInfo ?? .ofNothing(at: now)
-        let isPlacard = cover == .placard
-        if isPlacard || writer.lastFrame == nil { picture.capturedAt = now }
+        let isSlate = cover == .slate
+        if isSlate || writer.lastFrame == nil { picture.capturedAt = now }
         do throws(BridgeError) {
             try writer.publish(picture, leavingNothingElse: true) { planes in
-                if isPlacard || !planes.followsAnother { planes.drawPlacard() } else { planes.keepAll() }
+                if isSlate || !planes.followsAnother { planes.drawSlate() } else { planes.keepAll() }
             }
             handle(.covered(isAsked: isAsked))
         } catch {
@@ -263,7 +263,7 @@ extension X11Error {
 }
 
 extension FrameInfo {
-    /// The picture that a placard replaces while no screen was seen yet.
+    /// The picture that a slate replaces while no screen was seen yet.
     fileprivate static func ofNothing(at now: Instant) -> FrameInfo {
         FrameInfo(
             width: 1280,

@@ -54,8 +54,8 @@ extension CaptureEngine {
     /// What to do.
     enum Action: Equatable {
         enum Cover: Equatable {
-            case placard
-            /// A placard if there is no picture.
+            case slate
+            /// A slate if there is no picture.
             case lastPicture
         }
 

@@ -4,7 +4,7 @@ import Posix
 import Time
 
 /// Publishes what the words say, one after the other: `WxH*N` is so many frames of a size, for ever if `N` is 0; `hold` waits
-/// for ever, with heartbeats, and does what it is asked; a state's name is that state; `placard` is a picture that leaves
+/// for ever, with heartbeats, and does what it is asked; a state's name is that state; `slate` is a picture that leaves
 /// nothing else; `stop` says goodbye.
 ///
 /// - Parameter options: `storage`, `pattern`, and `rate` in frames a second, as fast as it goes if it is 0. `verbose=1` tells of
@@ -21,11 +21,11 @@ func write(to directory: BridgeDirectory, _ options: Options) throws {
             say("says=")
             try writer.setState(state)
             say("says=\(state.name)")
-        } else if word == "placard" {
+        } else if word == "slate" {
             number += 1
             let info = pattern.info(64, 64, number: number)
             try writer.publish(info, leavingNothingElse: true) { pattern.draw(&$0, number: number, half: crashPoint) }
-            say("placard=\(info.capturedAt.nanoseconds)")
+            say("slate=\(info.capturedAt.nanoseconds)")
         } else if word == "stop" {
             try writer.stop()
             say("stopped=\(number)")

@@ -111,7 +111,7 @@ import Time
             while true {
                 point += 1
                 let writer = try Subprocess(
-                    [scene.program] + scene.arguments("write", ["verbose=1", "64x64*3", "placard"]),
+                    [scene.program] + scene.arguments("write", ["verbose=1", "64x64*3", "slate"]),
                     environment: Scene.calm.merging(["ORIEL_CRASH_POINT": "\(point)"]) { $1 }
                 )
                 let exit = try writer.wait(timeout: scene.patience)

@@ -53,9 +53,9 @@ import X11Capture
         )
     }
 
-    @Test func aSuccessorOfAPausedProcessShowsThePlacardFirst() {
+    @Test func aSuccessorOfAPausedProcessShowsTheSlateFirst() {
         var capture = VirtualCapture(isPaused: true, goesOn: true)
-        #expect(capture.take() == [.tell(.stillPaused), .cover(.placard, isAsked: false), Self.paused])
+        #expect(capture.take() == [.tell(.stillPaused), .cover(.slate, isAsked: false), Self.paused])
         capture.run(.seconds(20))
         #expect(capture.take() == [])
         #expect(capture.looks.isEmpty)
@@ -81,7 +81,7 @@ import X11Capture
         var capture = VirtualCapture(isPaused: true, goesOn: true, failing: "no server")
         #expect(
             capture.take() == [
-                .tell(.sourceLost("no server")), .tell(.stillPaused), .cover(.placard, isAsked: false), Self.paused,
+                .tell(.sourceLost("no server")), .tell(.stillPaused), .cover(.slate, isAsked: false), Self.paused,
             ]
         )
         #expect(
@@ -210,7 +210,7 @@ import X11Capture
     // MARK: - Pause
 
     /// Invariant: paused.
-    @Test(arguments: [(BridgeRequest.pause, Action.Cover.placard), (.freeze, .lastPicture)])
+    @Test(arguments: [(BridgeRequest.pause, Action.Cover.slate), (.freeze, .lastPicture)])
     func aPauseIsAnsweredWhenTheCoverStandsAndASuccessorWouldKnow(request: BridgeRequest, cover: Action.Cover) {
         var capture = showing()
         capture.changes = true
@@ -233,20 +233,20 @@ import X11Capture
         capture.refusesCovers = true
         #expect(
             capture.ask(.pause) == [
-                .cover(.placard, isAsked: true), .tell(.problem("full")), Self.paused, .tell(.paused),
+                .cover(.slate, isAsked: true), .tell(.problem("full")), Self.paused, .tell(.paused),
             ]
         )
         // The request stays, and the reason was told.
         #expect(
             capture.ask(.pause) == [
-                .cover(.placard, isAsked: false), Self.paused, .cover(.placard, isAsked: true), Self.paused,
+                .cover(.slate, isAsked: false), Self.paused, .cover(.slate, isAsked: true), Self.paused,
             ]
         )
         #expect(capture.looks.count == 1, "it is paused all the same")
         capture.refusesCovers = false
         #expect(
             capture.ask(.pause) == [
-                .cover(.placard, isAsked: false), Self.paused, .cover(.placard, isAsked: true), Self.paused,
+                .cover(.slate, isAsked: false), Self.paused, .cover(.slate, isAsked: true), Self.paused,
                 .answer(.granted),
             ]
         )
@@ -261,7 +261,7 @@ import X11Capture
         #expect(
             capture.ask(.pause)
                 == [
-                    .cover(.placard, isAsked: true), .tell(.problem("full")), Self.paused, .tell(.paused),
+                    .cover(.slate, isAsked: true), .tell(.problem("full")), Self.paused, .tell(.paused),
                     .answer(.granted),
                 ]
         )
@@ -271,13 +271,13 @@ import X11Capture
         var capture = showing()
         _ = capture.ask(.freeze)
         capture.hasFile = false
-        #expect(capture.ask() == [.tell(.fileLost), .cover(.placard, isAsked: false), Self.paused])
+        #expect(capture.ask() == [.tell(.fileLost), .cover(.slate, isAsked: false), Self.paused])
     }
 
     @Test func aPauseOfAPausedBroadcastChangesItsCover() {
         var capture = showing()
         _ = capture.ask(.freeze)
-        #expect(capture.ask(.pause) == [.cover(.placard, isAsked: true), Self.paused, .answer(.granted)])
+        #expect(capture.ask(.pause) == [.cover(.slate, isAsked: true), Self.paused, .answer(.granted)])
     }
 
     @Test func afterAPauseThePictureIsDrawnAnew() {
@@ -380,7 +380,7 @@ import X11Capture
         capture.isServerThere = true
         capture.run(.seconds(1))
         actions = capture.take()
-        #expect(actions == [.connect], "back, and behind the placard")
+        #expect(actions == [.connect], "back, and behind the slate")
         #expect(capture.looks.count == 1)
     }
 
@@ -391,7 +391,7 @@ import X11Capture
         _ = capture.take()
         #expect(
             capture.ask(.pause) == [
-                .cover(.placard, isAsked: true), Self.paused, .tell(.paused), .answer(.granted),
+                .cover(.slate, isAsked: true), Self.paused, .tell(.paused), .answer(.granted),
             ]
         )
         let actions = capture.ask(.resume)
@@ -435,7 +435,7 @@ import X11Capture
         _ = capture.take()
         #expect(
             capture.ask(.pause) == [
-                .cover(.placard, isAsked: true), Self.paused, .tell(.paused), .answer(.granted),
+                .cover(.slate, isAsked: true), Self.paused, .tell(.paused), .answer(.granted),
             ]
         )
         capture.run(.seconds(5))

@@ -93,11 +93,11 @@ func info(_ width: Int, _ height: Int, capturedAt: Instant = MonotonicClock.now(
         // What must go at once goes from the file that there is.
         writer.startOver()
         try writer.publish(info(64, 64), leavingNothingElse: true) { fill(&$0, 9) }
-        guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
-        #expect(placard.generation == infos[3].generation)
+        guard case .frame(let slate) = try reader.read({ _ in }) else { throw Unexpected("no slate") }
+        #expect(slate.generation == infos[3].generation)
         try writer.publish(info(64, 64)) { fill(&$0, 10) }
         guard case .frame(let next) = try reader.read({ _ in }) else { throw Unexpected("no picture") }
-        #expect(next.generation != placard.generation)
+        #expect(next.generation != slate.generation)
     }
 
     @Test func aLargerPictureBeginsANewGenerationAndASmallerOneDoesNot() throws {

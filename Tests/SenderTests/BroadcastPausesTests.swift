@@ -29,7 +29,7 @@ import Time
     }
 
     private enum Kind: CaseIterable {
-        /// Behind a placard, as seen by a look into memory or not seen at all.
+        /// Behind a slate, as seen by a look into memory or not seen at all.
         case seen, unseen
         /// With a picture that was there before.
         case frozen

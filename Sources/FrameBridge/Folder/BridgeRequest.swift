@@ -4,7 +4,7 @@ public import Time
 
 /// A command's request to the capture process; of several before a tick, the last one counts.
 public enum BridgeRequest: Sendable, Equatable {
-    /// Show a placard and stop looking at the screen.
+    /// Show a slate and stop looking at the screen.
     case pause
     /// Keep the last picture and stop looking at the screen.
     case freeze

@@ -11,7 +11,7 @@ public enum BroadcastState: UInt32, Sendable, CaseIterable {
     /// and until a person resumes it:
     ///
     /// - no new pixel of the screen leaves the capture process;
-    /// - all slots of the frames hold the placard or, where the picture was frozen, the last picture;
+    /// - all slots of the frames hold the slate or, where the picture was frozen, the last picture;
     /// - the header's *horizon* is the instant of that picture: nobody is shown, sent or sent again what was captured
     ///   before, by frames, by what was encoded from them, or by snapshots (`Horizon`);
     /// - a successor of the capture process begins paused, however that one ends without a goodbye.

@@ -44,7 +44,7 @@ extension Pause {
             let inspection = try web.broadcast.run("inspect", "--png", path)
             #expect(inspection.code == 75)
             #expect(access(path, F_OK) != 0)
-            // It goes on with what comes next, here a placard.
+            // It goes on with what comes next, here a slate.
             web.capture.kill(SIGCONT)
             #expect(try web.broadcast.run("pause").code == 0)
             #expect(try web.view(.pion, "--frames", "1", "--seconds", "300").frames > 0)

@@ -129,7 +129,7 @@ extension Pause {
             for program in [capture, second] { program.stop() }
         }
 
-        /// Also where no screen tells how large a placard is to be, and while there is nobody to do it.
+        /// Also where no screen tells how large a slate is to be, and while there is nobody to do it.
         @Test(arguments: [false, true])
         func aPauseHidesWhatADeadProcessLeft(isAskedOfTheDead: Bool) throws {
             let server = try XServer()
@@ -153,8 +153,8 @@ extension Pause {
             #expect(try pause?.wait() == .code(0))
             #expect(try #require(reader.horizon.instant) >= asked)
             reader.forget()
-            guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
-            #expect(placard.capturedAt >= asked)
+            guard case .frame(let slate) = try reader.read({ _ in }) else { throw Unexpected("no slate") }
+            #expect(slate.capturedAt >= asked)
             successor.stop()
         }
 

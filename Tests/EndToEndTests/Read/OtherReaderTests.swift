@@ -88,7 +88,7 @@ extension Read {
             counter.stop()
         }
 
-        /// What was captured before a pause is not shown, also in the instant before the placard is there.
+        /// What was captured before a pause is not shown, also in the instant before the slate is there.
         @Test(arguments: Language.allCases)
         func whatIsBeyondTheHorizonIsNotShown(language: Language) throws {
             let server = try XServer()

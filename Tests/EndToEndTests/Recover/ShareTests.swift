@@ -42,15 +42,15 @@ extension Recover {
             }
             #expect(try run("pause").code == 0)
             let before = try #require(try shared.child("start"))
-            let placard = try run("inspect", "--png", shared.folder.file("before.png"))
-            #expect(placard.code == 0)
+            let slate = try run("inspect", "--png", shared.folder.file("before.png"))
+            #expect(slate.code == 0)
             kill(before, SIGKILL)
             try wait(until: "it runs again and says so") {
                 try shared.child("start").map { $0 != before } ?? false
                     && shared.process.errorOutput.contains("still paused")
             }
             #expect(try run("status").output.hasPrefix("paused"))
-            try wait(until: "the placard is there") {
+            try wait(until: "the slate is there") {
                 try run("inspect", "--png", shared.folder.file("after.png")).code == 0
             }
             #expect(try contents(of: shared.folder.file("after.png")) == contents(of: shared.folder.file("before.png")))

@@ -165,7 +165,7 @@ import Time
         let asked: Instant = MonotonicClock.now()
         var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         if !wasAskedBefore {
-            // There is no room for the placard, as it has no size.
+            // There is no room for the slate, as it has no size.
             var nothing = info(0, 0)
             nothing.capturedAt = asked
             #expect(throws: BridgeError.self) {
@@ -181,17 +181,17 @@ import Time
     /// Invariant: notBefore.
     @Test func aSuccessorKeepsTheHorizon() throws {
         let directory = try folder.bridge()
-        var placard = info(64, 64)
-        placard.capturedAt = MonotonicClock.now()
+        var slate = info(64, 64)
+        slate.capturedAt = MonotonicClock.now()
         do {
             var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
-            try writer.publish(placard, leavingNothingElse: true) { fill(&$0, 1) }
+            try writer.publish(slate, leavingNothingElse: true) { fill(&$0, 1) }
         }
         var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         var later = info(64, 64)
-        later.capturedAt = placard.capturedAt + .nanoseconds(1)
+        later.capturedAt = slate.capturedAt + .nanoseconds(1)
         try successor.publish(later) { fill(&$0, 2) }
-        #expect(try BridgeInspection(directory).horizon == placard.capturedAt)
+        #expect(try BridgeInspection(directory).horizon == slate.capturedAt)
     }
 
     /// The clock begins anew with the machine, and a folder on a disk outlives that.
@@ -326,8 +326,8 @@ import Time
         let pausedAt: Instant = MonotonicClock.now()
         try writer.publish(picture(at: pausedAt), leavingNothingElse: true) { fill(&$0, 2) }
         #expect(reader.horizon.instant == pausedAt)
-        guard case .frame(let placard) = try reader.read({ _ in }) else { throw Unexpected("no placard") }
-        #expect(placard.capturedAt == pausedAt)
+        guard case .frame(let slate) = try reader.read({ _ in }) else { throw Unexpected("no slate") }
+        #expect(slate.capturedAt == pausedAt)
         // One that is older after all.
         try writer.publish(picture(at: pausedAt - .nanoseconds(1))) { fill(&$0, 3) }
         #expect(try reader.read { _ in } == .noFrame)

@@ -1,8 +1,8 @@
-// Made by tools/placard from DejaVu Sans Bold (Bitstream Vera, © 2003 Bitstream, Inc.; the changes of DejaVu are in the public
+// Made by tools/slate from DejaVu Sans Bold (Bitstream Vera, © 2003 Bitstream, Inc.; the changes of DejaVu are in the public
 // domain), which may be used, copied and changed freely.
 // swift-format-ignore-file
 
-extension Placard {
+extension Slate {
     /// The letters in units of the font, with y going up. A contour is its start, and then the control point and the end of each
     /// quadratic curve; a line has its middle as control point.
     static let letters: [Letter] = [

@@ -1,7 +1,7 @@
 import FrameBridge
 
 /// The picture that stands for a paused screen: the word in the middle of a dark field, large enough to read in a thumbnail.
-struct Placard {
+struct Slate {
     struct Letter {
         let advance: Int
         let contours: [[Int]]
@@ -111,14 +111,14 @@ struct Placard {
 }
 
 extension FramePlanes {
-    /// Fills the whole picture with the placard; nothing of what was there stays.
-    mutating func drawPlacard() {
+    /// Fills the whole picture with the slate; nothing of what was there stays.
+    mutating func drawSlate() {
         let (width, height, stride) = (width, height, stride)
-        let placard = Placard(width: width, height: height)
+        let slate = Slate(width: width, height: height)
         withPlanes { luma, chroma in
             for y in 0..<height {
                 for x in 0..<stride {
-                    luma.storeBytes(of: placard.luma(x: x, y: y), toByteOffset: y * stride + x, as: UInt8.self)
+                    luma.storeBytes(of: slate.luma(x: x, y: y), toByteOffset: y * stride + x, as: UInt8.self)
                 }
             }
             for offset in chroma.byteOffsets { chroma.storeBytes(of: 128, toByteOffset: offset, as: UInt8.self) }
