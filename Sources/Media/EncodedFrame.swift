@@ -11,19 +11,19 @@ package struct EncodedFrame: Sendable {
     package let capturedAt: Instant
     /// When the picture was taken from the screen, which is before `capturedAt` if the screen has stood still since. A picture
     /// that was taken before the broadcast's horizon reaches nobody any more.
-    package let takenAt: Instant
+    package let captureTime: Instant
 
     package init(
         rendition: Rendition.ID,
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
         capturedAt: Instant,
-        takenAt: Instant
+        captureTime: Instant
     ) {
         self.rendition = rendition
         self.isKeyframe = isKeyframe
         self.dimensions = dimensions
         self.capturedAt = capturedAt
-        self.takenAt = takenAt
+        self.captureTime = captureTime
     }
 }

@@ -145,7 +145,7 @@ package final class PeerLoop {
             isKeyframe: frame.isKeyframe,
             dimensions: frame.dimensions,
             capturedAt: frame.capturedAt,
-            takenAt: frame.takenAt,
+            captureTime: frame.captureTime,
             now: now
         )
     }

@@ -14,7 +14,7 @@ package final class PacketHistory {
         /// When the picture or the first sample was captured.
         package let capturedAt: Instant
         /// When the pixels were taken from the screen. Earlier than `capturedAt` for a picture that has stood still since.
-        package let takenAt: Instant
+        package let captureTime: Instant
         /// `capturedAt` in ticks of the RTP clock; later for each later frame.
         package let ticks: UInt64
         /// When the frame was appended.
@@ -32,7 +32,7 @@ package final class PacketHistory {
             _ bytes: [UInt8],
             _ fragments: PictureFragments?,
             capturedAt: Instant,
-            takenAt: Instant,
+            captureTime: Instant,
             keyframe: (width: UInt16, height: UInt16)?,
             now: Instant,
             in history: PacketHistory
@@ -40,7 +40,7 @@ package final class PacketHistory {
             self.bytes = bytes
             self.fragments = fragments
             self.capturedAt = capturedAt
-            self.takenAt = takenAt
+            self.captureTime = captureTime
             self.keyframe = keyframe
             appendedAt = now
             ticks = max(RTPStream.ticks(capturedAt, history.codec.clockRate), history.lastTicks + 1)
@@ -172,13 +172,13 @@ package final class PacketHistory {
     ///   - frame: the encoder's output, which is kept and not copied.
     ///   - dimensions: width and height in pixels.
     ///   - capturedAt: when the picture was on the screen.
-    ///   - takenAt: when it was taken from there, for `forget(takenBefore:)`; `capturedAt` if nil.
+    ///   - captureTime: when it was taken from there, for `forget(takenBefore:)`; `capturedAt` if nil.
     package func append(
         frame: [UInt8],
         isKeyframe: Bool,
         dimensions: (width: UInt16, height: UInt16),
         capturedAt: Instant,
-        takenAt: Instant? = nil,
+        captureTime: Instant? = nil,
         now: Instant
     ) {
         let fragments = packetizer!.packetize(frame.span, isKeyframe: isKeyframe, dimensions: dimensions)
@@ -187,7 +187,7 @@ package final class PacketHistory {
             frame,
             fragments,
             capturedAt: capturedAt,
-            takenAt: takenAt ?? capturedAt,
+            captureTime: captureTime ?? capturedAt,
             keyframe: isKeyframe ? dimensions : nil,
             now: now,
             in: self
@@ -203,7 +203,15 @@ package final class PacketHistory {
     package func append(sound packet: [UInt8], capturedAt: Instant, now: Instant) {
         precondition(packetizer == nil && 1...maximumPayloadSize ~= packet.count)
         entry = Entry(index: end, appendedAt: now)
-        let frame = Frame(packet, nil, capturedAt: capturedAt, takenAt: capturedAt, keyframe: nil, now: now, in: self)
+        let frame = Frame(
+            packet,
+            nil,
+            capturedAt: capturedAt,
+            captureTime: capturedAt,
+            keyframe: nil,
+            now: now,
+            in: self
+        )
         append(Packet(frame, PictureFragments.Fragment(range: 0..<packet.count, isFirst: true, isLast: true)))
         byteCount += UInt64(packet.count)
     }
@@ -220,7 +228,7 @@ package final class PacketHistory {
     /// - Returns: whether there were any.
     package func forget(takenBefore instant: Instant) -> Bool {
         let before = start
-        while start < end, self[start].frame.takenAt < instant { forgottenEnd = start + 1 }
+        while start < end, self[start].frame.captureTime < instant { forgottenEnd = start + 1 }
         return start > before
     }
 

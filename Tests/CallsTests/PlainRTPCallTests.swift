@@ -73,7 +73,7 @@ struct Receiver: ~Copyable {
     private let id = Rendition.ID(3)
 
     /// Returns whether the call took it.
-    func send(_ size: Int, isKeyframe: Bool = false, takenAt: Instant? = nil, on call: PlainRTPCall) -> Bool {
+    func send(_ size: Int, isKeyframe: Bool = false, captureTime: Instant? = nil, on call: PlainRTPCall) -> Bool {
         let count = call.statistics.frames
         let now: Instant = MonotonicClock.now()
         let frame = EncodedFrame(
@@ -81,7 +81,7 @@ struct Receiver: ~Copyable {
             isKeyframe: isKeyframe,
             dimensions: (640, 360),
             capturedAt: now,
-            takenAt: takenAt ?? now
+            captureTime: captureTime ?? now
         )
         call.take([UInt8](repeating: 7, count: size).span, frame)
         return call.statistics.frames > count
@@ -196,7 +196,7 @@ struct Receiver: ~Copyable {
         }
         try wait(until: "another keyframe is asked for") { wantsKeyframe(call) }
         // A picture that stood still since before is not sent either.
-        #expect(!send(10, isKeyframe: true, takenAt: pausedAt - .nanoseconds(1), on: call))
+        #expect(!send(10, isKeyframe: true, captureTime: pausedAt - .nanoseconds(1), on: call))
         // Only the beginning of the first picture is followed by the new one.
         #expect(send(333, isKeyframe: true, on: call))
         var bytes = 0

@@ -29,7 +29,7 @@ struct Simulation {
             isKeyframe: isKeyframe,
             dimensions: (1280, 720),
             capturedAt: now - .milliseconds(5),
-            takenAt: now - .milliseconds(5)
+            captureTime: now - .milliseconds(5)
         )
         session.send([UInt8](repeating: 0xAB, count: size), frame, now: now)
         try drain()

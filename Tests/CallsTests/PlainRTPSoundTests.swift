@@ -94,7 +94,7 @@ import Time
             isKeyframe: true,
             dimensions: (640, 360),
             capturedAt: now,
-            takenAt: now
+            captureTime: now
         )
         call.take([UInt8](repeating: 7, count: 100).span, frame)
         let picture = try RTPPacket(parsing: try Receiver.next(place.pictures.rtp).bytes)

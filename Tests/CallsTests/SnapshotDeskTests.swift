@@ -24,7 +24,7 @@ import Time
                 count += 1
                 return count
             }
-            return .success(WebService.Snapshot(png: [number], takenAt: .seconds(Double(number))))
+            return .success(WebService.Snapshot(png: [number], captureTime: .seconds(Double(number))))
         }
         return SnapshotDesk(source, freshness: freshness, sendingTime: sendingTime)
     }

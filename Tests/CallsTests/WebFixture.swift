@@ -35,7 +35,7 @@ final class WebFixture: Sendable {
     /// What the next snapshot is; nil while there is none.
     final class Picture: Sendable {
         let bytes = Mutex<[UInt8]?>(WebFixture.png)
-        let takenAt = Atomic<UInt64>(0)
+        let captureTime = Atomic<UInt64>(0)
         let horizon = Atomic<UInt64>(0)
         /// How often one was made.
         let count = Atomic(0)
@@ -108,8 +108,8 @@ final class WebFixture: Sendable {
                 } picture: {
                     picture.count.add(1, ordering: .relaxed)
                     return picture.bytes.withLock { bytes in
-                        let takenAt = Instant(nanoseconds: picture.takenAt.load(ordering: .relaxed))
-                        return bytes.map { .success(WebService.Snapshot(png: $0, takenAt: takenAt)) }
+                        let captureTime = Instant(nanoseconds: picture.captureTime.load(ordering: .relaxed))
+                        return bytes.map { .success(WebService.Snapshot(png: $0, captureTime: captureTime)) }
                             ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
                     }
                 }

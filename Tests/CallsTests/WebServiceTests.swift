@@ -119,7 +119,7 @@ import Testing
         web.picture.bytes.withLock { $0 = [1] }
         // Paused, and going on again.
         web.picture.horizon.store(5, ordering: .relaxed)
-        web.picture.takenAt.store(6, ordering: .relaxed)
+        web.picture.captureTime.store(6, ordering: .relaxed)
         #expect(try web.request("GET", "/snapshot.png").body == [1])
     }
 
@@ -127,7 +127,7 @@ import Testing
     /// Invariant: paused.
     @Test func aSnapshotFromBeforeAPauseIsThrownAway() throws {
         web.picture.horizon.store(5, ordering: .relaxed)
-        web.picture.takenAt.store(4, ordering: .relaxed)
+        web.picture.captureTime.store(4, ordering: .relaxed)
         #expect(try web.request("GET", "/snapshot.png").status == 503)
         #expect(web.picture.count.load(ordering: .relaxed) == 3)
     }

@@ -10,7 +10,7 @@ extension PacketHistory.Packet {
     }
 
     var capturedAt: Instant { frame.capturedAt }
-    var takenAt: Instant { frame.takenAt }
+    var captureTime: Instant { frame.captureTime }
     var ticks: UInt64 { frame.ticks }
     var appendedAt: Instant { frame.appendedAt }
     var frameNumber: UInt16 { frame.number }

@@ -60,7 +60,7 @@ import Time
                 isKeyframe: instant == 20,
                 dimensions: (640, 480),
                 capturedAt: .nanoseconds(instant + 100),
-                takenAt: .nanoseconds(instant),
+                captureTime: .nanoseconds(instant),
                 now: .nanoseconds(200)
             )
         }

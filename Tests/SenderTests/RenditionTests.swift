@@ -18,7 +18,7 @@ import Time
         sender.sinks.add(sink)
         try sender.show(20, to: sink, in: large)
         try wait(until: "the last picture comes in both") {
-            sink.frames(of: little).last?.frame.takenAt == sink.frames(of: large).last?.frame.takenAt
+            sink.frames(of: little).last?.frame.captureTime == sink.frames(of: large).last?.frame.captureTime
         }
         let (one, other) = (sink.frames(of: large), sink.frames(of: little))
         #expect(
@@ -122,11 +122,11 @@ import Time
         let sender = try RunningSender([large])
         sender.sinks.add(sink)
         try wait(until: "the encode is busy") { !sink.frames(of: large).isEmpty }
-        let takenAt = try sender.hideAndPublishAgain()
+        let captureTime = try sender.hideAndPublishAgain()
         sink.demand(Demand(isWanted: true, keyframeAt: .nanoseconds(0)), of: large)
         release.ring()
         try wait(until: "a keyframe comes") {
-            sink.frames(of: large).contains { $0.frame.takenAt >= takenAt && $0.frame.isKeyframe }
+            sink.frames(of: large).contains { $0.frame.captureTime >= captureTime && $0.frame.isKeyframe }
         }
         try sender.finish()
     }
@@ -162,10 +162,10 @@ import Time
             return sizes().last == 32
         }
         #expect(sizes().contains(48))
-        let takenAt = try sender.publish()
+        let captureTime = try sender.publish()
         try wait(until: "the picture is whole") { sizes().last == 64 }
         let frames = sink.frames(of: large)
-        #expect(frames.last?.frame.takenAt == takenAt)
+        #expect(frames.last?.frame.captureTime == captureTime)
         for (frame, before) in zip(frames.dropFirst(), frames) where frame.frame.dimensions != before.frame.dimensions {
             #expect(frame.frame.isKeyframe)
             #expect(frame.frame.capturedAt > before.frame.capturedAt)

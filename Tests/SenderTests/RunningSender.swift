@@ -89,9 +89,9 @@ final class RunningSender {
     /// Publishes pictures one by one, each when the one before has come to a sink in a rendition.
     func show(_ pictures: Int, to sink: TestSink, in rendition: Rendition) throws {
         for _ in 0..<pictures {
-            let takenAt = try publish()
+            let captureTime = try publish()
             try wait(until: "the picture comes") {
-                sink.frames(of: rendition).contains { $0.frame.takenAt == takenAt }
+                sink.frames(of: rendition).contains { $0.frame.captureTime == captureTime }
             }
         }
     }

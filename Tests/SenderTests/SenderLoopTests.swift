@@ -15,7 +15,7 @@ import VideoEncoding
     private final class Call: MediaSink {
         private struct State: ~Copyable {
             var writer: FrameWriter?
-            var takenAt: Instant?
+            var captureTime: Instant?
         }
 
         private let state: Mutex<State>
@@ -23,13 +23,13 @@ import VideoEncoding
         init(_ writer: consuming sending FrameWriter) { state = Mutex(State(writer: writer)) }
 
         /// When the first frame's picture was taken.
-        var takenAt: Instant? { state.withLock { $0.takenAt } }
+        var captureTime: Instant? { state.withLock { $0.captureTime } }
 
         func setWaker(_ wake: @escaping @Sendable () -> Void) {}
         func demand(for rendition: Rendition.ID, at now: Instant) -> Demand { Demand(isWanted: true) }
         func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
             try state.withLock { state in
-                state.takenAt = state.takenAt ?? frame.takenAt
+                state.captureTime = state.captureTime ?? frame.captureTime
                 if let writer = state.writer.take() { try writer.stop() }
             }
         }
@@ -42,8 +42,8 @@ import VideoEncoding
 
     /// Invariant: oneClock.
     @Test func aPictureFromTheFutureIsOfNow() throws {
-        let takenAt = try Self.instantSent(capturedAt: Instant(nanoseconds: .max))
-        #expect(takenAt <= MonotonicClock.now())
+        let captureTime = try Self.instantSent(capturedAt: Instant(nanoseconds: .max))
+        #expect(captureTime <= MonotonicClock.now())
     }
 
     @Test func aPictureFromThePastIsOfThen() throws {
@@ -83,7 +83,7 @@ import VideoEncoding
         } eachSecond: { _ in
         }
         #expect(end == .broadcastStopped)
-        return call.takenAt
+        return call.captureTime
     }
 
     /// The thread has other things to do than frames, and comes back to them in time, though nothing else is due for long.

@@ -160,7 +160,7 @@ package final class PlainRTPCall: MediaSink {
             forgetPast(&state)
             let isFull = state.session.backlog(at: now) > Self.longestBacklog
             if isFull { state.isIncomplete = true }
-            guard !state.isPast(frame.takenAt), !isFull, frame.isKeyframe || !state.isIncomplete else {
+            guard !state.isPast(frame.captureTime), !isFull, frame.isKeyframe || !state.isIncomplete else {
                 state.session.requestKeyframe()
                 return false
             }

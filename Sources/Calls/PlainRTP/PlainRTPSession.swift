@@ -85,7 +85,7 @@ struct PlainRTPSession {
             isKeyframe: frame.isKeyframe,
             dimensions: frame.dimensions,
             capturedAt: frame.capturedAt,
-            takenAt: frame.takenAt,
+            captureTime: frame.captureTime,
             now: now
         )
         counted.frames += 1

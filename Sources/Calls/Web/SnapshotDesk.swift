@@ -23,11 +23,11 @@ extension WebService {
     package struct Snapshot: Sendable {
         package let png: [UInt8]
         /// When it was taken from the screen.
-        package let takenAt: Instant
+        package let captureTime: Instant
 
-        package init(png: [UInt8], takenAt: Instant) {
+        package init(png: [UInt8], captureTime: Instant) {
             self.png = png
-            self.takenAt = takenAt
+            self.captureTime = captureTime
         }
     }
 
@@ -140,7 +140,7 @@ final class SnapshotDesk: Sendable {
 
     /// Whether a snapshot may still be sent.
     func isInSight(_ made: Made) -> Bool {
-        !made.isGivenUp.load(ordering: .relaxed) && source.horizon().map { made.picture.takenAt >= $0 } ?? true
+        !made.isGivenUp.load(ordering: .relaxed) && source.horizon().map { made.picture.captureTime >= $0 } ?? true
     }
 
     private func finish(_ snapshot: Snapshot) {

@@ -107,7 +107,7 @@ package final class VideoStream {
                 isKeyframe: frame.isKeyframe,
                 dimensions: (UInt16(rendition.width), UInt16(rendition.height)),
                 capturedAt: instant,
-                takenAt: capturedAt
+                captureTime: capturedAt
             )
             send(data, encoded)
             return Delivery(frame: frame, byteCount: data.count, time: MonotonicClock.threadTime() - start)

@@ -40,7 +40,7 @@ extension WebService.SnapshotSource {
                 var reader = try FrameReader(directory: directory)
                 let picture = try BridgePicture(&reader, in: directory.path)
                 let png = try PNGFile.bytes(rgb: picture.rgb, size: picture.size)
-                return .success(WebService.Snapshot(png: png, takenAt: picture.capturedAt))
+                return .success(WebService.Snapshot(png: png, captureTime: picture.capturedAt))
             } catch {
                 let sentence = Failure(describing: error)?.sentence ?? "there is no picture"
                 return .failure(WebService.SnapshotFailure(sentence))
