@@ -26,7 +26,7 @@ import Testing
                 if exit == .code(0) { break }
                 do {
                     guard exit == .signal(SIGKILL) else { throw Unkept("it ended with \(exit)") }
-                    try Self.checkHeritage(of: writer, in: directory, storage: variant.storage)
+                    try Self.checkRecovery(of: writer, in: directory, storage: variant.storage)
                     _ = try? witness.read { _ in }
                     // A state that was being said when it died may be either.
                     let wasPaused = writer.words("says").last == "paused"
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// What a new reader finds after a death: the last frame that was told of, or a later one.
-    private static func checkHeritage(
+    private static func checkRecovery(
         of writer: Subprocess,
         in directory: BridgeDirectory,
         storage: String

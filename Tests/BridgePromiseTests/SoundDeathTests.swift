@@ -26,7 +26,7 @@ import Testing
                 if exit == .code(0) { break }
                 do {
                     guard exit == .signal(SIGKILL) else { throw Unkept("it ended with \(exit)") }
-                    if variant.storage == "file" { try Self.checkHeritage(of: writer, in: scene.directory()) }
+                    if variant.storage == "file" { try Self.checkRecovery(of: writer, in: scene.directory()) }
                     try Self.succeed(in: scene, witness)
                 } catch {
                     throw Unkept("killed at \(point): \(error)")
@@ -39,7 +39,7 @@ import Testing
 
     /// What a new reader finds after a death: the last block that was told of, or a later one, unless that is hidden, or of a
     /// generation that was removed.
-    private static func checkHeritage(of writer: Subprocess, in directory: BridgeDirectory) throws {
+    private static func checkRecovery(of writer: Subprocess, in directory: BridgeDirectory) throws {
         let steps = writer.words("written").count
         guard steps > 0, writer.words("hides").isEmpty, writer.words("again").isEmpty || steps > 2 else { return }
         var heir = SoundReader(directory: directory)

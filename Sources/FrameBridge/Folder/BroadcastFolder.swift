@@ -45,9 +45,9 @@ struct BroadcastFolder: ~Copyable {
         guard taken else {
             throw .alreadyRunning(path: directory.path, pid: (try? directory.status())??.pid)
         }
-        let heritage = Heritage(in: directory)
+        let recovered = RecoveredState(in: directory)
         let status = BridgeStatus(
-            state: heritage.isPaused ? .paused : .starting,
+            state: recovered.isPaused ? .paused : .starting,
             reason: "",
             generation: 0,
             pid: getpid(),
@@ -61,7 +61,7 @@ struct BroadcastFolder: ~Copyable {
             if let isRead = try? readerLock.isLockedByAnother(against: .exclusive), !isRead { left = [] }
             try status.write(to: directory, holding: lock)
         }
-        control = try ControlWriter(after: heritage, in: directory, source: source)
+        control = try ControlWriter(after: recovered, in: directory, source: source)
         self.directory = directory
         self.lock = lock
         self.readerLock = readerLock
@@ -69,7 +69,7 @@ struct BroadcastFolder: ~Copyable {
         self.status = status
         self.left = left
         self.horizon = horizon
-        if heritage.isPaused { setHorizon(MonotonicClock.now()) }
+        if recovered.isPaused { setHorizon(MonotonicClock.now()) }
     }
 
     /// Removes what a killed writer left, and returns the headers of its rings.

@@ -14,7 +14,7 @@ package struct BroadcastGlance: Equatable, Sendable {
         let isThere = (try? directory.hasWriter()) ?? false
         self.isThere = isThere
         hasEnded = !isThere && (try? directory.hasEndedWell()) ?? false
-        isPaused = hasEnded || Heritage(in: directory).isPaused
+        isPaused = hasEnded || RecoveredState(in: directory).isPaused
         windowProcess = ((try? directory.status()) ?? nil)?.windowProcess
     }
 }

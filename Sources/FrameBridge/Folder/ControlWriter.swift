@@ -13,8 +13,8 @@ struct ControlWriter: ~Copyable {
     private var isPauseKept = true
 
     /// Goes on with the file of the writer before, or makes it.
-    init(after heritage: Heritage, in directory: BridgeDirectory, source: String) throws(BridgeError) {
-        file = try heritage.makeControl(in: directory, source: source)
+    init(after recovered: RecoveredState, in directory: BridgeDirectory, source: String) throws(BridgeError) {
+        file = try recovered.makeControl(in: directory, source: source)
         self.directory = directory
         self.source = source
     }

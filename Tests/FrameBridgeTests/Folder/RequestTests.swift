@@ -243,7 +243,7 @@ import Time
         _ = writer.heartbeat()
         _ = writer.heartbeat(at: MonotonicClock.now() + .milliseconds(510))
         #expect(try directory.shownSource() == "screen")
-        #expect(Heritage(in: directory).isPaused)
+        #expect(RecoveredState(in: directory).isPaused)
         let granted = try answer(to: .pause, of: &writer, in: directory) { writer, _ in writer.answer(.granted) }
         #expect(granted == .granted)
     }
@@ -256,10 +256,10 @@ import Time
             var writer = try FrameWriter(directory: directory, source: "", sourceWords: "screen", framesPerSecond: 30)
             try writer.publish(info(64, 64)) { fill(&$0, 1) }
         }
-        #expect(!Heritage(in: directory).isPaused)
+        #expect(!RecoveredState(in: directory).isPaused)
         if damaged != "status" { folder.write("control", [UInt8](repeating: 7, count: 16384)) }
         if damaged != "control" { folder.write("status", Array("rubbish".utf8)) }
-        #expect(Heritage(in: directory).isPaused == (damaged != "status"))
+        #expect(RecoveredState(in: directory).isPaused == (damaged != "status"))
         let successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
         #expect(successor.state == (damaged == "status" ? .starting : .paused))
         try successor.stop()

@@ -87,7 +87,7 @@ struct OrderingModel {
     }
 
     /// Who comes after the writer's death finds the frame that was announced last.
-    func checkHeritage() throws {
+    func checkRecovery() throws {
         let end = trace.events.count
         var heir = ModelReader(readsLeft: 1)
         heir.view.learn(end)

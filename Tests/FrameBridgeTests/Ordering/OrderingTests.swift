@@ -29,7 +29,7 @@ import Testing
         for count in 0...life.events.count {
             let death = OrderingModel(life.killed(after: count), mistake: nil)
             _ = try death.explore(reads: [2])
-            try death.checkHeritage()
+            try death.checkRecovery()
         }
     }
 
@@ -40,7 +40,7 @@ import Testing
             let lives = OrderingModel(life.killed(after: count).succeeded(by: [.publish]), mistake: nil)
             _ = try lives.explore(reads: [1, 1])
             _ = try lives.explore(reads: [3])
-            try lives.checkHeritage()
+            try lives.checkRecovery()
         }
     }
 
@@ -51,7 +51,7 @@ import Testing
             let laps = WriterTrace(Self.lap + Self.lap, mistake)
             _ = try OrderingModel(laps, mistake: mistake).explore(reads: [2])
             for count in 0...laps.events.count {
-                try OrderingModel(laps.killed(after: count), mistake: mistake).checkHeritage()
+                try OrderingModel(laps.killed(after: count), mistake: mistake).checkRecovery()
             }
         }
     }

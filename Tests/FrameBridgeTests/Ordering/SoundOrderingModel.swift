@@ -73,7 +73,7 @@ struct SoundOrderingModel {
     }
 
     /// Who comes after all that finds the newest block that was told of.
-    func checkHeritage() throws {
+    func checkRecovery() throws {
         let end = trace.events.count
         var heir = SoundModelReader(readsLeft: 1)
         heir.view.learn(end)

@@ -24,7 +24,7 @@ import Testing
     func aReaderGetsWholeBlocksInOrderAndLearnsWhatItLost(acts: [SoundTrace.Act]) throws {
         let model = SoundOrderingModel(SoundTrace(acts), mistake: nil)
         #expect(try model.explore(reads: 5) > 1_000, "that is not every interleaving")
-        try model.checkHeritage()
+        try model.checkRecovery()
     }
 
     @Test(arguments: lives)
@@ -33,7 +33,7 @@ import Testing
         for count in 0...life.events.count {
             let death = SoundOrderingModel(life.killed(after: count), mistake: nil)
             _ = try death.explore(reads: 3)
-            try death.checkHeritage()
+            try death.checkRecovery()
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
         for count in 0...life.events.count {
             let lives = SoundOrderingModel(life.killed(after: count).succeeded(by: Self.publish(4)), mistake: nil)
             _ = try lives.explore(reads: 4)
-            try lives.checkHeritage()
+            try lives.checkRecovery()
         }
     }
 
@@ -57,7 +57,7 @@ import Testing
                 let lives = second.killed(after: count).succeeded(by: Self.publish(3))
                 let model = SoundOrderingModel(lives, mistake: nil)
                 _ = try model.explore(reads: 2)
-                try model.checkHeritage()
+                try model.checkRecovery()
             }
         }
     }
@@ -70,7 +70,7 @@ import Testing
                 let life = SoundTrace(acts, mistake)
                 _ = try SoundOrderingModel(life, mistake: mistake).explore(reads: 4)
                 for count in 0...life.events.count {
-                    try SoundOrderingModel(life.killed(after: count), mistake: mistake).checkHeritage()
+                    try SoundOrderingModel(life.killed(after: count), mistake: mistake).checkRecovery()
                 }
             }
             let successor = SoundTrace(Self.publish(1), mistake).succeeded(by: Self.publish(2))

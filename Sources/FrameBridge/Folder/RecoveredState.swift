@@ -2,7 +2,7 @@ import Glibc
 import Posix
 
 /// The state that a writer leaves to its successor if it did not say goodbye.
-struct Heritage {
+struct RecoveredState {
     /// Whether it was paused, or was asked to be. Where that cannot be known, it counts as paused, so that nobody sees what was
     /// hidden.
     let isPaused: Bool
