@@ -106,7 +106,7 @@ package struct SoundClient {
     private func client(asking request: SoundRequest, until deadline: Instant) -> ControlClient<SoundSnapshot> {
         let process = ControlledProcess.sound(path: directory.path, pid: directory.soundWriters().first?.pid)
         return ControlClient(to: process, asking: request, until: deadline, replyLimit: 65_536) {
-            try SoundSeat.connect(in: directory, until: deadline)
+            try AudioLock.connect(in: directory, until: deadline)
         }
     }
 }

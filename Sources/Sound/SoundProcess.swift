@@ -22,7 +22,7 @@ package final class SoundProcess {
     private static let standstill = Duration.milliseconds(500)
 
     private let directory: BridgeDirectory
-    private let seat: SoundSeat
+    private let lock: AudioLock
     private let report: (SoundNote) -> Void
     private let bequest: (SoundWish, SoundMute) throws -> String
     private let loop = PulseLoop()
@@ -49,7 +49,7 @@ package final class SoundProcess {
     private var hasSeenBroadcast = false
 
     /// - Parameters:
-    ///   - seat: of the one sound process of the folder.
+    ///   - lock: of the one sound process of the folder.
     ///   - wish: what is to be heard and played.
     ///   - mute: as a process before has left it.
     ///   - report: gets what a person may want to know.
@@ -58,12 +58,12 @@ package final class SoundProcess {
         _ wish: SoundWish,
         _ mute: SoundMute,
         in directory: BridgeDirectory,
-        at seat: consuming SoundSeat,
+        holding lock: consuming AudioLock,
         report: @escaping (SoundNote) -> Void,
         bequest: @escaping (SoundWish, SoundMute) throws -> String
     ) throws {
         self.directory = directory
-        self.seat = seat
+        self.lock = lock
         (self.report, self.bequest) = (report, bequest)
         requests = try SoundRequests()
         session = SoundSession(wish, mute) { ProcessTree.isPart($0, of: $1) }
@@ -75,12 +75,12 @@ package final class SoundProcess {
     package let requests: SoundRequests
 
     /// Leaves nothing to a process that comes later.
-    package func forget() { seat.forget() }
+    package func forget() { lock.forget() }
 
     /// Begins to write, if something is to be heard: what was heard under a former process is not heard any more where it should not be.
     private func begin() throws(BridgeError) {
         guard session.wish.source != .none, writer == nil else { return }
-        writer = try SoundWriter(at: seat)
+        writer = try SoundWriter(holding: lock)
         if session.mute != SoundMute() || BroadcastGlance(directory).isPaused {
             writer?.hide(before: MonotonicClock.now())
         }
@@ -276,7 +276,7 @@ package final class SoundProcess {
                     .muted(SoundMute(microphone: all.microphone && !mute.microphone, all: all.all && !mute.all))
                 )
             }
-            try seat.keep(bequest(session.wish, session.mute))
+            try lock.keep(bequest(session.wish, session.mute))
             return .done()
         } catch {
             return .refused(reason: "this is done, but a sound process that comes later does not know of it: \(error)")

@@ -16,7 +16,7 @@ public struct SoundWriter: ~Copyable {
     private let place: Place
     /// False for what peers say, which has one generation: its writer has no files to make any more.
     private let makesFiles: Bool
-    /// Nil where somebody else holds it (`SoundSeat`).
+    /// Nil where somebody else holds it (`AudioLock`).
     private let lock: FileDescriptor?
     /// The present generation.
     private var ring: SoundRing
@@ -39,8 +39,8 @@ public struct SoundWriter: ~Copyable {
     }
 
     /// Begins likewise, in the process that holds the lock, which keeps it. One at a time.
-    package init(at seat: borrowing SoundSeat) throws(BridgeError) {
-        let place = Place(directory: seat.directory, ring: Self.soundRing, storage: .file)
+    package init(holding lock: borrowing AudioLock) throws(BridgeError) {
+        let place = Place(directory: lock.directory, ring: Self.soundRing, storage: .file)
         self.init(place, try place.beginGeneration(), makesFiles: true, lock: nil)
     }
 

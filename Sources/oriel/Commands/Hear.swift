@@ -33,14 +33,14 @@ extension SoundProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()
         let directory = try BridgeDirectory(path: broadcast, create: true)
-        let seat = try SoundSeat(in: directory)
-        let kept = seat.kept
+        let lock = try AudioLock(in: directory)
+        let kept = lock.kept
         let bequest = kept.flatMap { try? SoundBequest(jsonLine: $0) }
         // "oriel sound" may have changed it since the first start.
         let wish = goesOn ? bequest?.wish ?? wish : wish
         // What cannot be read may have been a mute.
         let mute = bequest?.mute ?? SoundMute(microphone: kept != nil, all: kept != nil)
-        let listener = try seat.listen()
+        let listener = try lock.listen()
         let log = try EventLog(path: events)
         defer { log.close() }
         try enterSandbox(by: SoundServerPlace(environment: Self.variable).sandbox(directory.path).enter)
@@ -48,7 +48,7 @@ extension SoundProcessSettings {
         if mute.all || mute.microphone {
             Console.note("\(mute.all ? "all sound" : "the microphone") is still muted: end that with \"oriel unmute\"")
         }
-        let process = try SoundProcess(wish, mute, in: directory, at: seat) { note in
+        let process = try SoundProcess(wish, mute, in: directory, holding: lock) { note in
             log.tell(CallEvent(note))
         } bequest: { wish, mute in
             try SoundBequest(wish: wish, mute: mute).jsonLine()

@@ -65,7 +65,7 @@ struct Share: ParsableCommand, SenderCommand {
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
         // Whichever of its processes ends first.
-        defer { SoundSeat.forgetEnded(in: directory) }
+        defer { AudioLock.forgetEnded(in: directory) }
         try supervise(capture, sender, sound, until: signals)
     }
 

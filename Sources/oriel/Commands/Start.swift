@@ -55,7 +55,7 @@ extension CaptureProcessSettings {
             try loop.run(until: signals) { log?.append($0) }
         }
         // A mute ends with the broadcast; a sound process that is there sees to that by itself.
-        SoundSeat.forgetEnded(in: directory)
+        AudioLock.forgetEnded(in: directory)
     }
 
     /// Allows Unix sockets for the X server, and the network only if the display names a host.

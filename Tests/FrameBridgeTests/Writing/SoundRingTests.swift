@@ -251,16 +251,16 @@ extension SoundReader {
     /// Invariant: muted.
     @Test func whatCannotBeReadWasLeft() throws {
         let directory = try folder.bridge()
-        let seat = try SoundSeat(in: directory)
-        #expect(seat.kept == nil)
-        try seat.keep("muted")
-        #expect(seat.kept == "muted")
+        let lock = try AudioLock(in: directory)
+        #expect(lock.kept == nil)
+        try lock.keep("muted")
+        #expect(lock.kept == "muted")
         let long = String(repeating: "x", count: 1025)
-        #expect(throws: BridgeError.self) { try seat.keep(long) }
-        #expect(seat.kept == "muted")
+        #expect(throws: BridgeError.self) { try lock.keep(long) }
+        #expect(lock.kept == "muted")
         unlink("\(folder.path)/sound.kept")
         mkdir("\(folder.path)/sound.kept", 0o700)
-        #expect(seat.kept == "")
+        #expect(lock.kept == "")
     }
 
     @Test func anInspectionTellsHowTheSoundIs() throws {

@@ -2,9 +2,9 @@ import Glibc
 package import Posix
 package import Time
 
-/// What the one sound process of a broadcast has in its folder besides the sound: the lock, held for its life; the socket at which commands
-/// ask it; and what it leaves to a process that comes later.
-package struct SoundSeat: ~Copyable {
+/// The lock of a broadcast's one sound process, held for its life. With it come the socket for commands, and a text that is kept for
+/// a later process.
+package struct AudioLock: ~Copyable {
     private static let socket = "sound.control"
     private static let bequest = "sound.kept"
     private static let mostBytes = 1024
