@@ -154,7 +154,7 @@ import Time
         ("<stun>; rel=ice-server", "one whose address is malformed"),
     ])
     func serversAreNamedInManyWays(link: String, what: String) {
-        let (servers, flaws) = NamedICEServer.servers(in: WebLink.links(in: [link]))
+        let (servers, flaws) = NamedICEServer.servers(in: LinkHeader.links(in: [link]))
         let found = servers.map { server in
             switch server.service {
             case .stun: "\(server.host) \(server.port) stun"
@@ -174,7 +174,7 @@ import Time
         func word(_ length: Int) -> String { String(repeating: "w", count: length) }
         let login = "username=\"\(word(username))\"; credential=\"\(word(password))\""
         let link = "<turn:\(word(host)):\(port)>; rel=ice-server; \(login)"
-        let (servers, flaws) = NamedICEServer.servers(in: WebLink.links(in: [link]))
+        let (servers, flaws) = NamedICEServer.servers(in: LinkHeader.links(in: [link]))
         #expect(servers.count == (isUsable ? 1 : 0) && flaws.count == (isUsable ? 0 : 1), "\(flaws)")
     }
 

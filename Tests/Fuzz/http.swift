@@ -9,9 +9,9 @@ import Time
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     let fields = text.split(whereSeparator: \.isNewline).map(String.init)
-    let links = WebLink.links(in: fields)
-    precondition(links.count <= WebLink.mostLinks)
-    for link in links { precondition(WebLink.links(in: ["\(link)"]) == [link]) }
+    let links = LinkHeader.links(in: fields)
+    precondition(links.count <= LinkHeader.mostLinks)
+    for link in links { precondition(LinkHeader.links(in: ["\(link)"]) == [link]) }
     let (servers, _) = NamedICEServer.servers(in: links)
     for server in servers {
         precondition(!server.host.isEmpty && server.port != 0)

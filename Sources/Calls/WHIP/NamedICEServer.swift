@@ -35,7 +35,7 @@ package struct NamedICEServer: Hashable, Sendable {
     package let service: Service
 
     /// - Parameter link: one of the relation `ice-server`.
-    package init(_ link: WebLink) throws(Flaw) {
+    package init(_ link: LinkHeader) throws(Flaw) {
         // Some servers escape all of it.
         let isEscaped = !link.target.contains(":")
         guard let text = isEscaped ? String(percentDecoding: link.target[...]) : link.target,
@@ -79,7 +79,7 @@ package struct NamedICEServer: Hashable, Sendable {
     }
 
     /// The servers that links name, each once, and why others cannot be used.
-    package static func servers(in links: [WebLink]) -> (usable: [NamedICEServer], flaws: [Flaw]) {
+    package static func servers(in links: [LinkHeader]) -> (usable: [NamedICEServer], flaws: [Flaw]) {
         var servers: [NamedICEServer] = []
         var flaws: [Flaw] = []
         for link in links where link.hasRelation("ice-server") {

@@ -271,7 +271,7 @@ package struct WHIPSession: Sendable {
                 )
             )
         }
-        let (servers, flaws) = NamedICEServer.servers(in: WebLink.links(in: response.headers["link"]))
+        let (servers, flaws) = NamedICEServer.servers(in: LinkHeader.links(in: response.headers["link"]))
         if !servers.isEmpty { outputs.append(.use(servers)) }
         if !flaws.isEmpty {
             let names = flaws.map { "\($0)" }.joined(separator: ", ")

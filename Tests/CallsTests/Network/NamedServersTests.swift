@@ -21,7 +21,7 @@ import Testing
             "<turn:\(address):9?transport=udp>; rel=\"ice-server\"; username=\"u\"; credential=\"p\"",
             "<turns:\(address):9?transport=tcp>; rel=\"ice-server\"; username=\"u\"; credential=\"p\"",
         ]
-        let (named, flaws) = NamedICEServer.servers(in: WebLink.links(in: links))
+        let (named, flaws) = NamedICEServer.servers(in: LinkHeader.links(in: links))
         #expect(named.count == 3 && flaws.isEmpty)
         let (log, call) = (Log(), "whip+https://w")
         let servers = NamedServers(

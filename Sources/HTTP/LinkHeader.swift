@@ -1,5 +1,5 @@
 /// A link of a response's `Link` fields (RFC 8288 §3).
-package struct WebLink: Equatable, Sendable, CustomStringConvertible {
+package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
     /// A parameter of a link. It is printed as it would stand in a field.
     package struct Parameter: Equatable, Sendable {
         /// In lower case.
@@ -18,17 +18,17 @@ package struct WebLink: Equatable, Sendable, CustomStringConvertible {
     /// The links of a response, without those that are malformed.
     ///
     /// - Parameter fields: the values of all its `Link` fields.
-    package static func links(in fields: [String]) -> [WebLink] {
+    package static func links(in fields: [String]) -> [LinkHeader] {
         Array(fields.lazy.flatMap { Self.links(in: $0) }.prefix(mostLinks))
     }
 
-    private static func links(in field: String) -> [WebLink] {
+    private static func links(in field: String) -> [LinkHeader] {
         var rest = FieldReader(field.utf8.prefix(longestField))
-        var links: [WebLink] = []
+        var links: [LinkHeader] = []
         while links.count < mostLinks {
             rest.skip { $0.isBlank || $0 == UInt8(ascii: ",") }
             guard !rest.isAtEnd else { break }
-            if let link = WebLink(reading: &rest) { links.append(link) }
+            if let link = LinkHeader(reading: &rest) { links.append(link) }
             // What follows a link without a semicolon has no meaning.
             rest.skip { $0 != UInt8(ascii: ",") }
         }

@@ -2,8 +2,8 @@ import HTTP
 import TestSupport
 import Testing
 
-@Suite struct WebLinkTests {
-    private func links(_ fields: String...) -> [String] { WebLink.links(in: fields).map { "\($0)" } }
+@Suite struct LinkHeaderTests {
+    private func links(_ fields: String...) -> [String] { LinkHeader.links(in: fields).map { "\($0)" } }
 
     /// RFC 8288 §3.5, and RFC 9725 §4.6.
     @Test func theExamplesOfTheRFCsAreRead() {
@@ -43,18 +43,18 @@ import Testing
     func fieldsAreReadTolerantly(field: String, link: String?) { #expect(links(field) == (link.map { [$0] } ?? [])) }
 
     @Test func theFirstParameterOfANameCounts() throws {
-        let link = try #require(WebLink.links(in: ["<a>; rel=\"x ICE-server\"; rel=y; n=1; N=2"]).first)
+        let link = try #require(LinkHeader.links(in: ["<a>; rel=\"x ICE-server\"; rel=y; n=1; N=2"]).first)
         #expect(link["n"] == "1" && link["m"] == nil)
         #expect(link.hasRelation("ice-server") && link.hasRelation("x") && !link.hasRelation("y"))
     }
 
     @Test func thereAreLimits() {
-        #expect(WebLink.links(in: Array(repeating: "<a>,<b>", count: 1000)).count == WebLink.mostLinks)
-        #expect(WebLink.links(in: [String(repeating: "<a>,", count: 1000)]).count == WebLink.mostLinks)
-        let many = WebLink.links(in: ["<a>" + String(repeating: ";n=1", count: 1000)])
-        #expect(many.map(\.parameters.count) == [WebLink.mostParameters])
-        let long = WebLink.links(in: ["<a>; n=\"" + String(repeating: "x", count: 1_000_000) + "\", <b>"])
-        #expect(long.count == 1 && (long[0]["n"]?.utf8.count ?? 0) < WebLink.longestField)
+        #expect(LinkHeader.links(in: Array(repeating: "<a>,<b>", count: 1000)).count == LinkHeader.mostLinks)
+        #expect(LinkHeader.links(in: [String(repeating: "<a>,", count: 1000)]).count == LinkHeader.mostLinks)
+        let many = LinkHeader.links(in: ["<a>" + String(repeating: ";n=1", count: 1000)])
+        #expect(many.map(\.parameters.count) == [LinkHeader.mostParameters])
+        let long = LinkHeader.links(in: ["<a>; n=\"" + String(repeating: "x", count: 1_000_000) + "\", <b>"])
+        #expect(long.count == 1 && (long[0]["n"]?.utf8.count ?? 0) < LinkHeader.longestField)
     }
 
     /// Whatever stands there, what is read reads back the same.
@@ -66,8 +66,8 @@ import Testing
                 "<turn:h:3478?transport=udp>; rel=\"ice-server\"; username=\"u\\\"\"; credential=p, <b>; c".utf8
             )
             bytes.damage(tokens.map { Array($0.utf8) }, using: &random)
-            for link in WebLink.links(in: [String(decoding: bytes, as: UTF8.self)]) {
-                #expect(WebLink.links(in: ["\(link)"]) == [link], "\(link)")
+            for link in LinkHeader.links(in: [String(decoding: bytes, as: UTF8.self)]) {
+                #expect(LinkHeader.links(in: ["\(link)"]) == [link], "\(link)")
             }
         }
     }
