@@ -77,7 +77,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelInactive(context: ChannelHandlerContext) {
         timer?.cancel()
         endRequest()
-        if case .responding(let request?) = state { request.departure.happen() }
+        if case .responding(let request?) = state { request.disconnection.happen() }
         context.fireChannelInactive()
     }
 
@@ -138,7 +138,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         isInputClosed = true
         switch state {
         case .idle, .receiving: context.close(promise: nil)
-        case .responding(let request): request?.departure.happen()
+        case .responding(let request): request?.disconnection.happen()
         case .ended: break
         // A client that has gone altogether answers this with a reset; one that only sends no more goes on listening.
         case .streaming: send(Self.signOfLife, context)

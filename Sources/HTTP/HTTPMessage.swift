@@ -13,7 +13,7 @@ package struct HTTPRequest: Sendable {
     /// The client's address without its port.
     package var client: String
     /// Tells when the client does not wait for the response any more.
-    package let departure = Departure()
+    package let disconnection = Disconnection()
 
     /// A request with its target in origin-form or absolute-form (RFC 9112 §3.2), of which the latter names the host.
     init(_ head: HTTPRequestHead, body: [UInt8], client: String) {
@@ -55,7 +55,7 @@ package struct HTTPRequest: Sendable {
 }
 
 /// Tells when a client goes while its response is being made.
-package final class Departure: Sendable {
+package final class Disconnection: Sendable {
     private enum State {
         case waiting([@Sendable () -> Void])
         case gone

@@ -39,7 +39,7 @@ import Testing
                     switch request.path {
                     case "/large": completion(HTTPResponse(.ok, body: [UInt8](repeating: 7, count: 50_001)))
                     // Never, or when the server ends.
-                    case "/silent": request.departure.notify { completion(HTTPResponse(.noContent)) }
+                    case "/silent": request.disconnection.notify { completion(HTTPResponse(.noContent)) }
                     case "/moved": completion(HTTPResponse(.found, ["Location": "/elsewhere"]))
                     default:
                         let type = request.headers.first(name: "Content-Type") ?? ""

@@ -102,14 +102,14 @@ import Testing
     }
 
     /// A client that does not wait for its response any more.
-    @Test func departuresAreTold() throws {
+    @Test func disconnectionsAreTold() throws {
         let gone = Shared(0)
         let server = HTTPServer()
         defer { server.close() }
         let completions = Shared<[@Sendable (HTTPResponse) -> Void]>([])
         let listener = try server.listen(on: ListenAddress(host: "127.0.0.1", port: 0)) { request, completion in
             completions.value.withLock { $0.append(completion) }
-            request.departure.notify { gone.value.withLock { $0 += 1 } }
+            request.disconnection.notify { gone.value.withLock { $0 += 1 } }
         }
         defer { listener.close() }
         func ask() throws -> HTTPClient {

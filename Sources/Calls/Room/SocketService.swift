@@ -88,7 +88,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         perform { server, now in
             server.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
         }
-        request.departure.notify { [self] in
+        request.disconnection.notify { [self] in
             perform { $0.abort(request: id, now: $1) }
             // One that has closed only its sending half still waits.
             complete(id, Self.refusal(.badRequest))

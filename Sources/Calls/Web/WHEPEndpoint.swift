@@ -139,7 +139,7 @@ struct WHEPEndpoint: Sendable {
         guard let number else {
             return completion(.sentence(.tooManyRequests, "too many wait: try again later", ["Retry-After": "5"]))
         }
-        request.departure.notify { access.change { engine, _ in _ = engine.answer(number, .cancelled) } }
+        request.disconnection.notify { access.change { engine, _ in _ = engine.answer(number, .cancelled) } }
     }
 
     /// The session's address is relative to the endpoint's, whatever a proxy made of that (RFC 9110 §10.2.2).
