@@ -5,8 +5,8 @@ struct FullIntraCommands: Sendable {
     /// Requesters remembered, so that forged ones cannot fill the memory.
     private static let requesterLimit = 64
 
-    /// Returns whether the command is a new one.
-    mutating func take(_ sequenceNumber: UInt8, from requester: UInt32) -> Bool {
+    /// Returns whether the command is new.
+    mutating func insert(_ sequenceNumber: UInt8, from requester: UInt32) -> Bool {
         if let known = newest.firstIndex(where: { $0.requester == requester }) {
             if newest[known].sequenceNumber == sequenceNumber { return false }
             newest.remove(at: known)

@@ -77,7 +77,7 @@ struct KeyframeNeed: Sendable {
     }
 
     /// Whether to make a keyframe for this viewer. The answer is given once.
-    mutating func take(at now: Instant) -> Bool {
+    mutating func takeRequest(at now: Instant) -> Bool {
         guard let cause, earliest.map({ now >= $0 }) ?? true else { return false }
         self.cause = nil
         // A link that carries too little is one, whoever is behind it.

@@ -204,7 +204,7 @@ package struct OutgoingStream {
             keyframeNeed?.notePictureLoss(at: now)
         case .fullIntra(let request):
             for command in request.commands where command.ssrc == ssrc {
-                if commands.take(command.sequenceNumber, from: request.sender) {
+                if commands.insert(command.sequenceNumber, from: request.sender) {
                     statistics.keyframeRequests += 1
                     keyframeNeed?.arise()
                 }

@@ -27,7 +27,7 @@ struct OutlivedFrames: Sendable {
     ///   - sentShare: how much of the frame that is being sent has left, 0…1.
     ///   - inFlight: bytes that have left, and on which no feedback has come.
     ///   - estimate: the estimate of the link, in bits a second.
-    mutating func take(waiting: Int, sentShare: Double, inFlight: Int, estimate: Double, at now: Instant) -> Bool {
+    mutating func judge(waiting: Int, sentShare: Double, inFlight: Int, estimate: Double, at now: Instant) -> Bool {
         highest.add(-estimate, at: Double(now.nanoseconds) / 1e6)
         guard let highest = highest.value, estimate <= Self.collapse * -highest, now >= earliest else { return false }
         let wait = Duration.seconds(Double(waiting) * 8 / estimate)

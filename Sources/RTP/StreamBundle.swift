@@ -257,7 +257,7 @@ package struct StreamBundle {
     /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
     package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard let index = index(of: mid) else { return false }
-        return streams[index].keyframeNeed?.take(at: now) ?? false
+        return streams[index].keyframeNeed?.takeRequest(at: now) ?? false
     }
 
     /// Packets that were written were dropped before they left: all streams need keyframes.
@@ -319,8 +319,8 @@ package struct StreamBundle {
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         reachability?.noteFeedback(now: now)
         switch packet {
-        case .senderReport(let report): note(report.reports, of: report.ssrc, now: now)
-        case .receiverReport(let report): note(report.reports, of: report.ssrc, now: now)
+        case .senderReport(let report): noteReports(report.reports, of: report.ssrc, now: now)
+        case .receiverReport(let report): noteReports(report.reports, of: report.ssrc, now: now)
         case .transportFeedback(let feedback):
             let before = estimator?.lastArrived
             estimator?.receive(feedback, now: now)
@@ -347,7 +347,7 @@ package struct StreamBundle {
             waiting += streams[index].waitingSize
             sentShare = min(sentShare, streams[index].sentShare)
         }
-        let isOutlived = outlived.take(
+        let isOutlived = outlived.judge(
             waiting: waiting,
             sentShare: sentShare,
             inFlight: estimator.inFlight,
@@ -361,7 +361,7 @@ package struct StreamBundle {
         }
     }
 
-    private mutating func note(_ blocks: [ReportBlock], of reporter: UInt32, now: Instant) {
+    private mutating func noteReports(_ blocks: [ReportBlock], of reporter: UInt32, now: Instant) {
         reachability?.noteReport(now: now)
         // Of several streams, the first of pictures tells of the link.
         let telling = streams.firstIndex(where: \.isVideo) ?? 0

@@ -13,12 +13,12 @@ import Time
         need.endFrame(at: .seconds(0.5), roundTripTime: nil)
     }
 
-    private mutating func isAsked(at now: Instant) -> Bool { need.take(at: now) }
+    private mutating func isAsked(at now: Instant) -> Bool { need.takeRequest(at: now) }
 
     @Test mutating func aNewViewerNeedsOneAtOnce() {
         var fresh = KeyframeNeed()
         #expect(fresh.deadline == nil, "at once is nothing to wait for")
-        let isAsked = fresh.take(at: .start)
+        let isAsked = fresh.takeRequest(at: .start)
         #expect(isAsked)
     }
 
@@ -77,14 +77,14 @@ import Time
         for step in 0...100 {
             let now: Instant = .seconds(20) + .milliseconds(step * 100)
             need.notePictureLoss(at: now)
-            while need.take(at: now) {
+            while need.takeRequest(at: now) {
                 asked.append(now)
                 need.notePictureLoss(at: now)
             }
         }
         #expect(asked == Array(repeating: .seconds(20), count: 4) + (21...30).map { .seconds(Double($0)) })
         need.notePictureLoss(at: .seconds(32))
-        let isAsked = need.take(at: .seconds(32))
+        let isAsked = need.takeRequest(at: .seconds(32))
         #expect(isAsked, "who has waited is served at once")
     }
 
@@ -92,11 +92,11 @@ import Time
         var need = KeyframeNeed(isForMany: true)
         need.beginKeyframe()
         need.notePictureLoss(at: .seconds(1))
-        let isAskedWhileSending = need.take(at: .seconds(1))
+        let isAskedWhileSending = need.takeRequest(at: .seconds(1))
         #expect(!isAskedWhileSending)
         need.endFrame(at: .seconds(2), roundTripTime: .seconds(1))
         need.notePictureLoss(at: .seconds(2))
-        let isAsked = need.take(at: .seconds(2))
+        let isAsked = need.takeRequest(at: .seconds(2))
         #expect(isAsked)
     }
 
@@ -108,7 +108,7 @@ import Time
             need.beginKeyframe()
             return (0...300).filter { step in
                 need.ariseAnew()
-                return need.take(at: .seconds(20) + .milliseconds(step * 100))
+                return need.takeRequest(at: .seconds(20) + .milliseconds(step * 100))
             }
         }
         let forOne = asked(&one)

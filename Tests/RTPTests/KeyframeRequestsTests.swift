@@ -73,21 +73,21 @@ extension KeyframeRequests {
 @Suite struct FullIntraCommandsTests {
     @Test func aRepeatedCommandCountsOnce() {
         var commands = FullIntraCommands()
-        let taken = [(7, 1), (7, 1), (8, 1), (8, 2), (8, 1), (7, 1)].map { commands.take($0, from: $1) }
+        let taken = [(7, 1), (7, 1), (8, 1), (8, 2), (8, 1), (7, 1)].map { commands.insert($0, from: $1) }
         #expect(taken == [true, false, true, true, false, true])
     }
 
     @Test func commandNumbersWrap() {
         var commands = FullIntraCommands()
-        let taken = [255, 0, 0].map { commands.take($0, from: 1) }
+        let taken = [255, 0, 0].map { commands.insert($0, from: 1) }
         #expect(taken == [true, true, false])
     }
 
     @Test func forgedRequestersDoNotPileUp() {
         var commands = FullIntraCommands()
-        let taken = (0..<100_000).map { commands.take(1, from: $0) }
+        let taken = (0..<100_000).map { commands.insert(1, from: $0) }
         #expect(!taken.contains(false))
-        expect(!commands.take(1, from: 99_999))
-        expect(commands.take(1, from: 0))
+        expect(!commands.insert(1, from: 99_999))
+        expect(commands.insert(1, from: 0))
     }
 }

@@ -225,7 +225,7 @@ package struct BandwidthEstimator: Sendable {
         packets.giveUpOvertaken { if $0.number >= collapseEnd { lossLimit.noteLoss() } }
         if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
         followCollapse(at: now)
-        if !isMeasured, let measurement = trains.measurement { follow(measurement, at: now) }
+        if !isMeasured, let measurement = trains.measurement { apply(measurement, at: now) }
         lossLimit.judge(delivery.rate ?? rate, of: estimate, at: now)
         let mustGiveWay = rivalry.share.map { rate > $0 } ?? true
         if hasCollapsed {
@@ -266,14 +266,14 @@ package struct BandwidthEstimator: Sendable {
         fullQueue.add(arrival)
         fastest.add(arrival.delay, at: arrival.sentAt)
         let standing = (fastest.value ?? 0) - (base.value ?? arrival.delay)
-        if rivalry.note(standing, at: arrival.sentAt) {
+        if rivalry.noteQueue(standing, at: arrival.sentAt) {
             (base, rivalry) = (RecentMinimum(interval: 15_000), Rivalry())
         }
         // What the way takes without a queue does not show then.
         if !rivalry.isOn { base.add(arrival.delay, at: arrival.sentAt) }
         queued = arrival.delay - (fastest.value ?? arrival.delay)
         if let rate = delivery.rate { rivalry.note(speed: rate, at: arrival.sentAt) }
-        if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { follow(measurement, at: now) }
+        if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { apply(measurement, at: now) }
     }
 
     /// Believes a full queue that the link has become much slower.
@@ -294,7 +294,7 @@ package struct BandwidthEstimator: Sendable {
         }
     }
 
-    private mutating func follow(_ measurement: PacketTrains.Measurement, at now: Instant) {
+    private mutating func apply(_ measurement: PacketTrains.Measurement, at now: Instant) {
         let isFirst = !isMeasured
         isMeasured = true
         // How fast packets arrive among those of others says nothing about the link.

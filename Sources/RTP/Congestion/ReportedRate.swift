@@ -96,11 +96,11 @@ struct ReportedRate: Sendable {
         lossLimit.judge(-Self.decrease * (mostDelivered.value ?? 0), at: now)
         // The same round trip may be told of again.
         if let roundTrip, report.answered != last.answered {
-            follow(roundTrip, isTelling: expected >= Self.fewestPackets, over: elapsed, at: now)
+            apply(roundTrip: roundTrip, isTelling: expected >= Self.fewestPackets, over: elapsed, at: now)
         }
     }
 
-    private mutating func follow(_ trip: Duration, isTelling: Bool, over elapsed: Duration, at now: Instant) {
+    private mutating func apply(roundTrip trip: Duration, isTelling: Bool, over elapsed: Duration, at now: Instant) {
         shortest.add(trip.milliseconds, at: now.milliseconds)
         defer { lastTrip = trip }
         guard let shortest = shortest.value, trip > .milliseconds(shortest) + Self.longestQueue else {

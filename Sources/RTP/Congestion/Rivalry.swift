@@ -35,7 +35,7 @@ struct Rivalry: Sendable {
     ///   - queue: how long each packet of the last seconds has waited at the least, in milliseconds.
     ///   - now: the sender's clock in milliseconds.
     /// - Returns: whether there is no queue after all, as the way has become longer. Begin anew then.
-    mutating func note(_ queue: Double, at now: Double) -> Bool {
+    mutating func noteQueue(_ queue: Double, at now: Double) -> Bool {
         if queue > Self.longestOwn {
             since = since ?? now
             shortSince = nil

@@ -69,7 +69,7 @@ package struct IncomingBundle {
     /// Takes a packet of RTP. One that belongs to no media description is ignored.
     package mutating func receive(_ bytes: [UInt8], now: Instant) {
         guard let packet = try? IncomingPacket(bytes, extensions) else { return }
-        if tellsArrivals, let number = packet.transportNumber { arrivals.note(number, at: now) }
+        if tellsArrivals, let number = packet.transportNumber { arrivals.noteArrival(of: number, at: now) }
         guard let index = place(of: packet) else { return }
         reports.packetSent(at: now)
         let description = media[index].description

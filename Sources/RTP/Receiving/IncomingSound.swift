@@ -19,7 +19,7 @@ struct IncomingSound {
     }
 
     mutating func receive(_ packet: IncomingPacket, now: Instant) {
-        statistics.note(packet.header, at: now)
+        statistics.notePacket(packet.header, at: now)
         lastArrival = now
         // Padding.
         guard !packet.payload.isEmpty else { return }
@@ -34,7 +34,7 @@ struct IncomingSound {
         )
     }
 
-    mutating func receive(_ report: SenderReport, now: Instant) { statistics.note(report, at: now) }
+    mutating func receive(_ report: SenderReport, now: Instant) { statistics.noteReport(report, at: now) }
 
     func isSilent(at now: Instant) -> Bool { lastArrival.map { now > $0 + Self.silence } ?? true }
 

@@ -49,7 +49,7 @@ struct IncomingStream {
     ///
     /// - Parameter codec: what its payload type means.
     mutating func receive(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
-        statistics.note(packet.header, at: now)
+        statistics.notePacket(packet.header, at: now)
         lastArrival = now
         insert(packet, codec, now: now)
     }
@@ -59,7 +59,7 @@ struct IncomingStream {
         insert(packet, codec, now: now)
     }
 
-    mutating func receive(_ report: SenderReport, now: Instant) { statistics.note(report, at: now) }
+    mutating func receive(_ report: SenderReport, now: Instant) { statistics.noteReport(report, at: now) }
 
     /// What was received is of no use to a decoder.
     mutating func requestKeyframe(_ codec: (UInt8) -> VideoCodec?) {
@@ -132,12 +132,12 @@ struct IncomingStream {
                 begin(at: start)
             }
             guard let packet = buffer.takeNext() else { return }
-            take(packet, codec)
+            assemble(packet, codec)
         }
     }
 
-    /// Takes the next packet of all that were sent.
-    private mutating func take(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) {
+    /// Adds the next packet of all that were sent to its frame.
+    private mutating func assemble(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) {
         // Padding.
         guard !packet.payload.isEmpty, let type = codec(packet.header.payloadType), case .going(var frame) = state
         else { return }

@@ -18,7 +18,7 @@ struct ReceptionStatistics {
     init(clockRate: Int) { self.clockRate = clockRate }
 
     /// A packet came, which may be a repetition.
-    mutating func note(_ header: RTPHeader, at now: Instant) {
+    mutating func notePacket(_ header: RTPHeader, at now: Instant) {
         received &+= 1
         if base == nil {
             base = UInt32(header.sequenceNumber)
@@ -36,7 +36,7 @@ struct ReceptionStatistics {
         self.transit = transit
     }
 
-    mutating func note(_ report: SenderReport, at now: Instant) { senderReport = (report.ntpTime.middle, now) }
+    mutating func noteReport(_ report: SenderReport, at now: Instant) { senderReport = (report.ntpTime.middle, now) }
 
     /// What came since the last report; nil before the first packet.
     mutating func takeReport(of ssrc: UInt32, at now: Instant) -> ReportBlock? {

@@ -20,7 +20,7 @@ struct TransportArrivals {
     /// When the next report is due; nil while there is nothing to tell.
     private(set) var nextDeadline: Instant?
 
-    mutating func note(_ number: UInt16, at now: Instant) {
+    mutating func noteArrival(of number: UInt16, at now: Instant) {
         let highest = numbers.highest
         let number = numbers.unwrap(number)
         guard highest.map({ number > $0 - Self.memory }) ?? true, arrivals[number] == nil else { return }

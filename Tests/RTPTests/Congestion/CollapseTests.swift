@@ -171,32 +171,32 @@ import Time
 
 @Suite struct OutlivedFramesTests {
     /// 100 kB wait at 300 kb/s.
-    private func take(_ outlived: inout OutlivedFrames, _ estimate: Double, sent: Double = 0, at seconds: Double)
+    private func judge(_ outlived: inout OutlivedFrames, _ estimate: Double, sent: Double = 0, at seconds: Double)
         -> Bool
     {
-        outlived.take(waiting: 100_000, sentShare: sent, inFlight: 0, estimate: estimate, at: .seconds(seconds))
+        outlived.judge(waiting: 100_000, sentShare: sent, inFlight: 0, estimate: estimate, at: .seconds(seconds))
     }
 
     @Test func onlyALinkThatBecameSlowOutlivesAPicture() {
         var outlived = OutlivedFrames()
-        for second in 1...20 { expect(!take(&outlived, 300_000, at: Double(second))) }
-        expect(!take(&outlived, 3e6, at: 21))
-        expect(take(&outlived, 300_000, at: 21.2))
+        for second in 1...20 { expect(!judge(&outlived, 300_000, at: Double(second))) }
+        expect(!judge(&outlived, 3e6, at: 21))
+        expect(judge(&outlived, 300_000, at: 21.2))
     }
 
     @Test func whatHasMostlyLeftIsNotGivenUp() {
         var outlived = OutlivedFrames()
-        expect(!take(&outlived, 3e6, at: 1))
-        expect(!take(&outlived, 300_000, sent: 0.6, at: 1.2))
+        expect(!judge(&outlived, 3e6, at: 1))
+        expect(!judge(&outlived, 300_000, sent: 0.6, at: 1.2))
     }
 
     /// A smaller picture must come through.
     @Test func nothingIsGivenUpTwiceForTheSameReason() {
         var outlived = OutlivedFrames()
-        expect(!take(&outlived, 3e6, at: 1))
-        expect(take(&outlived, 300_000, at: 1.2))
-        for step in 1...100 { expect(!take(&outlived, 300_000, at: 1.2 + Double(step) / 10)) }
-        expect(take(&outlived, 100_000, at: 11.3))
-        expect(!take(&outlived, 50_000, at: 12))
+        expect(!judge(&outlived, 3e6, at: 1))
+        expect(judge(&outlived, 300_000, at: 1.2))
+        for step in 1...100 { expect(!judge(&outlived, 300_000, at: 1.2 + Double(step) / 10)) }
+        expect(judge(&outlived, 100_000, at: 11.3))
+        expect(!judge(&outlived, 50_000, at: 12))
     }
 }

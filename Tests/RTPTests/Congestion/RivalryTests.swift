@@ -72,9 +72,9 @@ import Time
         #expect(network.flows[0].rate(over: 85..<94) >= 0.7 * 8e6)
     }
 
-    private func note(_ queue: Double, for time: Double, from start: Double, _ rivalry: inout Rivalry) -> Bool {
+    private func hold(_ queue: Double, for time: Double, from start: Double, _ rivalry: inout Rivalry) -> Bool {
         var isWay = false
-        for step in 0..<Int(time / 10) where rivalry.note(queue, at: start + Double(step * 10)) {
+        for step in 0..<Int(time / 10) where rivalry.noteQueue(queue, at: start + Double(step * 10)) {
             isWay = true
         }
         return isWay
@@ -84,9 +84,9 @@ import Time
     @Test func aQueueThatShrinksIsItsOwn() {
         var rivalry = Rivalry()
         rivalry.note(speed: 5e6, at: 0)
-        #expect(!note(500, for: 2000, from: 0, &rivalry))
+        #expect(!hold(500, for: 2000, from: 0, &rivalry))
         for round in 0..<10 {
-            #expect(!note([16, 29][round % 2], for: 1000, from: 2000 + Double(round) * 1000, &rivalry))
+            #expect(!hold([16, 29][round % 2], for: 1000, from: 2000 + Double(round) * 1000, &rivalry))
         }
         #expect(!rivalry.isOn)
     }
@@ -96,22 +96,22 @@ import Time
         rivalry.note(speed: 1e6, at: 0)
         // Its own goes away.
         for round in 0..<10 {
-            #expect(!note(35, for: 2800, from: Double(round) * 3000, &rivalry))
-            #expect(!note(5, for: 200, from: Double(round) * 3000 + 2800, &rivalry))
+            #expect(!hold(35, for: 2800, from: Double(round) * 3000, &rivalry))
+            #expect(!hold(5, for: 200, from: Double(round) * 3000 + 2800, &rivalry))
         }
         #expect(!rivalry.isOn)
-        #expect(!note(35, for: 4000, from: 30_000, &rivalry))
+        #expect(!hold(35, for: 4000, from: 30_000, &rivalry))
         #expect(rivalry.isOn)
         #expect(rivalry.share == 0.5e6)
         // Others leave it empty for a moment.
-        #expect(!note(14, for: 4900, from: 34_000, &rivalry))
+        #expect(!hold(14, for: 4900, from: 34_000, &rivalry))
         #expect(rivalry.isOn)
-        #expect(!note(14, for: 200, from: 38_900, &rivalry))
+        #expect(!hold(14, for: 200, from: 38_900, &rivalry))
         #expect(!rivalry.isOn)
         #expect(rivalry.share == nil)
         // What is always as long is no queue.
-        #expect(!note(100, for: 20_000, from: 40_000, &rivalry))
+        #expect(!hold(100, for: 20_000, from: 40_000, &rivalry))
         #expect(rivalry.isOn)
-        #expect(note(105, for: 5000, from: 60_000, &rivalry))
+        #expect(hold(105, for: 5000, from: 60_000, &rivalry))
     }
 }

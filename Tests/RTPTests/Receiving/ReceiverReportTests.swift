@@ -14,14 +14,16 @@ import Time
         var statistics = ReceptionStatistics(clockRate: 90_000)
         let now = Instant.seconds(10)
         expect(statistics.takeReport(of: 1, at: now) == nil)
-        for number in [65_533, 65_534, 65_535, 1, 2, 3, 5] as [UInt16] { statistics.note(header(number), at: now) }
+        for number in [65_533, 65_534, 65_535, 1, 2, 3, 5] as [UInt16] {
+            statistics.notePacket(header(number), at: now)
+        }
         let told = statistics.takeReport(of: 1, at: now)
         let first = try #require(told)
         #expect(first.highestSequenceNumber == 0x1_0005)
         #expect(first.cumulativeLost == 2)
         #expect(first.fractionLost == 2 * 256 / 9)
         // What came late takes a loss back; what came twice counts as less than none.
-        for number in [4, 6, 6, 6] as [UInt16] { statistics.note(header(number), at: now) }
+        for number in [4, 6, 6, 6] as [UInt16] { statistics.notePacket(header(number), at: now) }
         let toldAgain = statistics.takeReport(of: 1, at: now)
         let second = try #require(toldAgain)
         #expect(second.cumulativeLost == -1)
@@ -33,9 +35,9 @@ import Time
     @Test func jitter() throws {
         var statistics = ReceptionStatistics(clockRate: 90_000)
         let now = Instant.seconds(10)
-        statistics.note(header(1, 0), at: now)
+        statistics.notePacket(header(1, 0), at: now)
         // 10 ms later, and sent 20 ms later: 10 ms too early, 900 ticks.
-        statistics.note(header(2, 1800), at: now + .milliseconds(10))
+        statistics.notePacket(header(2, 1800), at: now + .milliseconds(10))
         let told = statistics.takeReport(of: 1, at: now)
         #expect(told?.jitter == UInt32(900 / 16))
     }
@@ -43,9 +45,9 @@ import Time
     @Test func aSenderReportIsAnswered() throws {
         var statistics = ReceptionStatistics(clockRate: 90_000)
         let now = Instant.seconds(10)
-        statistics.note(header(1), at: now)
+        statistics.notePacket(header(1), at: now)
         let time = NTPTime(rawValue: 0x1111_2222_3333_4444)
-        statistics.note(
+        statistics.noteReport(
             SenderReport(ssrc: 1, ntpTime: time, rtpTimestamp: 0, packetCount: 1, octetCount: 1),
             at: now
         )
@@ -115,7 +117,7 @@ import Time
             for late in [number, number - 20] where Bool.random(using: &random) {
                 let number = UInt16(truncatingIfNeeded: late)
                 came.insert(number)
-                arrivals.note(number, at: now)
+                arrivals.noteArrival(of: number, at: now)
             }
             while let report = arrivals.takeReport(from: 1, on: 2, at: now) {
                 var bytes: [UInt8] = []
