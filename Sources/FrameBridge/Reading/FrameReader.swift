@@ -191,22 +191,22 @@ public struct FrameReader: ~Copyable {
     /// The frames of the current generation, unless somebody has removed them; nil when there are none, or none that are fit
     /// to read.
     private mutating func current() throws(BridgeError) -> FramesFile? {
-        guard let file else { return try follow() }
+        guard let file else { return try openCurrent() }
         let state: BroadcastState?
         do { state = try file.state } catch { throw lose(problem: "shrunk") }
         guard let state else { throw lose(problem: "state") }
-        return state == .retired ? try follow() : file
+        return state == .retired ? try openCurrent() : file
     }
 
     /// The successor of frames that were removed before they could be marked as retired; nil while they are in place, or
     /// have none.
     private mutating func replacement(of file: FramesFile) throws(BridgeError) -> FramesFile? {
-        guard !file.isInPlace, let successor = try follow(), successor !== file else { return nil }
+        guard !file.isInPlace, let successor = try openCurrent(), successor !== file else { return nil }
         return successor
     }
 
     /// Opens the frames file that the status file names, unless it is open.
-    private mutating func follow() throws(BridgeError) -> FramesFile? {
+    private mutating func openCurrent() throws(BridgeError) -> FramesFile? {
         if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         for triesLeft in (0..<3).reversed() {
             guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration,
@@ -215,7 +215,7 @@ public struct FrameReader: ~Copyable {
             do throws(BridgeError) {
                 let found = try FramesFile(BridgeStatus.framesFile(generation), in: directory, access: access)
                 passedHorizon = horizon.instant
-                horizon.follow(found.mapHeader())
+                horizon.replaceHeader(found.mapHeader())
                 file = found
                 // Another reader with this horizon may have come to a later generation meanwhile: the last one sets the latest.
                 if triesLeft > 0, try directory.status()?.generation != generation { continue }

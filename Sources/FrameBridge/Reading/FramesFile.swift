@@ -83,7 +83,7 @@ final class FramesFile {
         switch backing {
         case .mapped(let mapping):
             let result = mapping.guarded {
-                follow(Reading(after: seen, copiesPicture: false), &overruns, body) { offset, isAcquiring in
+                perform(Reading(after: seen, copiesPicture: false), &overruns, body) { offset, isAcquiring in
                     isAcquiring ? mapping.loadAcquiring64(offset) : mapping.load64(offset)
                 } slot: {
                     mapping.base + header.slotOffset($0)
@@ -95,7 +95,7 @@ final class FramesFile {
             if case .whole = read.outcome, !opened.isLongEnough { throw .lost }
             return read
         case .copied(let buffer):
-            return try follow(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
+            return try perform(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
                 try? load64(offset)
             } slot: {
                 let count = try? opened.file.read(into: buffer, at: header.slotOffset($0))
@@ -109,7 +109,7 @@ final class FramesFile {
     /// - Parameters:
     ///   - load: the 64-bit word at an offset; nil when it is gone.
     ///   - slot: the start of a slot, or of a copy of it; nil when it is gone.
-    private func follow(
+    private func perform(
         _ reading: consuming Reading,
         _ overruns: inout Int,
         _ body: (borrowing Frame) -> Void,

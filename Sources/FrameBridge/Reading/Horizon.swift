@@ -37,7 +37,7 @@ public final class Horizon: Sendable {
     /// Looks into another generation from now on.
     ///
     /// - Parameter header: used here alone from now on.
-    func follow(_ header: sending Mapping?) {
+    func replaceHeader(_ header: sending Mapping?) {
         _ = instant
         let header = header.map { Header(mapping: $0) }
         state.withLock { $0.header = header }

@@ -99,7 +99,7 @@ final class SoundFile {
     ///
     /// - Returns: the block if it is whole; its samples stand in `samples`.
     func read(_ number: UInt64?) throws(Failure) -> (outcome: SoundReading.Outcome, block: SoundBlock?) {
-        guard let outcome = mapping.guarded({ follow(SoundReading(of: number)) }) else { throw .lost }
+        guard let outcome = mapping.guarded({ perform(SoundReading(of: number)) }) else { throw .lost }
         guard case .whole(let number) = outcome else { return (outcome, nil) }
         // The rest of the page in which a file was cut reads as zeros, without a fault.
         guard opened.isLongEnough else { throw .lost }
@@ -119,7 +119,7 @@ final class SoundFile {
     }
 
     /// Does what `reading` says.
-    private func follow(_ reading: consuming SoundReading) -> SoundReading.Outcome {
+    private func perform(_ reading: consuming SoundReading) -> SoundReading.Outcome {
         var reading = reading
         var step = reading.next()
         while true {

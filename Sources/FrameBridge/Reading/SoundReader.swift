@@ -66,7 +66,7 @@ public struct SoundReader: ~Copyable {
     /// - Throws: `damaged`, `newerLayout`, `notPrivate`, `noAnswer` or `system`; calling again later is always right. To wait for
     ///   sealed memory, of a writer that does not get to run, may take a quarter of a second.
     public mutating func read(_ body: (SoundBlock, Span<Int16>) -> Void) throws(BridgeError) -> Outcome {
-        try follow()
+        try openNewest()
         guard let file else {
             next = 1
             return .none
@@ -86,7 +86,7 @@ public struct SoundReader: ~Copyable {
     /// Opens a ring if none is open; and its successor, as soon as the writer has ended it, or somebody has removed it.
     ///
     /// The horizon is that of the successor from then on: what is left in the file may have been hidden since.
-    private mutating func follow() throws(BridgeError) {
+    private mutating func openNewest() throws(BridgeError) {
         if let present = successor ?? file, !present.isRetired, isInPlace(present) { return }
         if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         let known = [file?.generation, successor?.generation, lostGeneration].compactMap { $0 }
@@ -99,7 +99,7 @@ public struct SoundReader: ~Copyable {
             throw error
         }
         guard let found else { return }
-        horizon.follow(found.mapHeader())
+        horizon.replaceHeader(found.mapHeader())
         if file == nil { file = found } else { successor = found }
     }
 
