@@ -138,10 +138,10 @@ struct CaptureEngine {
         case .connected(.failed(_, let isForGood)):
             if case .sought(_, let backoff) = source { source = Self.attempt(after: backoff, at: now) }
             if isForGood { giveUp() }
-        case .told(let news, let mayLook): note(news, mayLook: mayLook, at: now)
-        case .looked(let look, let start, let sight): note(sight, of: look, from: start)
+        case .told(let news, let mayLook): noteEvents(news, mayLook: mayLook, at: now)
+        case .looked(let look, let start, let sight): noteSight(sight, of: look, from: start)
         case .sourceAbsent(let look, let start, let reason):
-            schedule?.note(look, at: start, XSession.Sight())
+            schedule?.noteLook(look, at: start, XSession.Sight())
             lose(reason)
             actions.append(.drain(thenLook: false))
         case .serverLost(let reason):
@@ -217,7 +217,7 @@ struct CaptureEngine {
 
     // MARK: - The screen
 
-    private mutating func note(_ news: XEvents, mayLook: Bool, at now: Instant) {
+    private mutating func noteEvents(_ news: XEvents, mayLook: Bool, at now: Instant) {
         if news.concernPicture { schedule?.noteDamage() }
         if news.concernPointer { schedule?.notePointer() }
         guard mayLook, isLooking(at: now) else { return }
@@ -225,10 +225,10 @@ struct CaptureEngine {
         if let look = schedule?.due(at: now) { actions.append(.look(look)) }
     }
 
-    private mutating func note(_ sight: XSession.Sight, of look: CaptureSchedule.Look, from start: Instant) {
-        schedule?.note(look, at: start, sight)
+    private mutating func noteSight(_ sight: XSession.Sight, of look: CaptureSchedule.Look, from start: Instant) {
+        schedule?.noteLook(look, at: start, sight)
         if sight.pointerIsNews { schedule?.notePointer() }
-        if sight.isMissed, misses.note(at: start) { actions.append(.tell(.missedDamage)) }
+        if sight.isMissed, misses.noteMiss(at: start) { actions.append(.tell(.missedDamage)) }
         if sight.isNew || phase == .sourceLost { actions.append(.publish(replacingAll: replacesAll)) }
         // Events that came with the replies do not make the connection readable again.
         actions.append(.drain(thenLook: false))

@@ -219,7 +219,7 @@ package struct CaptureLoop: ~Copyable {
                 switch try session.look(.atAll) {
                 case .sourceLost:
                     return handle(.notOpened("\(source) is \(session.absence), or changes too fast: try again"))
-                case .seen(let sight): schedule.note(.atAll, at: start, sight)
+                case .seen(let sight): schedule.noteLook(.atAll, at: start, sight)
                 }
             }
             candidate = Candidate(session: session, schedule: schedule, source: source)

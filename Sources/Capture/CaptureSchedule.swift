@@ -95,7 +95,7 @@ struct CaptureSchedule {
     }
 
     /// The look was taken, and this sight seen.
-    mutating func note(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
+    mutating func noteLook(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
         lastLook = now
         if look.takesDamage { isDamaged = false }
         if sight.isDamaged { isDamaged = true }
@@ -123,7 +123,7 @@ struct Misses {
     private var isTold = false
 
     /// Whether a person is to be told, once.
-    mutating func note(at now: Instant) -> Bool {
+    mutating func noteMiss(at now: Instant) -> Bool {
         count = last.map { now < $0 + CaptureSchedule.trustTime } ?? false ? count + 1 : 1
         last = now
         guard count > Self.mostAccidents, !isTold else { return false }

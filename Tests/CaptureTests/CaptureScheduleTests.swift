@@ -18,7 +18,7 @@ import Time
     ) -> CaptureSchedule {
         var schedule = CaptureSchedule(interval: interval, hasDamage: hasDamage, hasMotion: hasMotion, at: start)
         #expect(schedule.due(at: start) == .atAll)
-        schedule.note(.atAll, at: start, Sight(isNew: true))
+        schedule.noteLook(.atAll, at: start, Sight(isNew: true))
         return schedule
     }
 
@@ -34,7 +34,7 @@ import Time
             let now = start + .milliseconds(millisecond)
             before(&schedule)
             guard let look = schedule.due(at: now) else { continue }
-            schedule.note(look, at: now, sight(look))
+            schedule.noteLook(look, at: now, sight(look))
             looks.append((now, look))
         }
         return looks
@@ -52,7 +52,7 @@ import Time
         schedule.noteDamage()
         #expect(schedule.isWaiting)
         #expect(schedule.due(at: start + .milliseconds(400)) == Look(takesDamage: true, sweep: .none))
-        schedule.note(Look(takesDamage: true, sweep: .none), at: start + .milliseconds(400), Sight(isNew: true))
+        schedule.noteLook(Look(takesDamage: true, sweep: .none), at: start + .milliseconds(400), Sight(isNew: true))
         #expect(!schedule.isWaiting)
     }
 
@@ -82,7 +82,7 @@ import Time
     @Test func aSweepThatFindsNothingDelaysNoDamage() {
         var schedule = schedule()
         let sweep = start + CaptureSchedule.sweepInterval
-        schedule.note(schedule.due(at: sweep)!, at: sweep, Sight())
+        schedule.noteLook(schedule.due(at: sweep)!, at: sweep, Sight())
         schedule.noteDamage()
         #expect(schedule.due(at: sweep + .milliseconds(1))?.takesDamage == true)
     }
@@ -103,7 +103,7 @@ import Time
     @Test func damageThatCameDuringASweepIsLookedAtNext() {
         var schedule = schedule()
         let sweep = start + CaptureSchedule.sweepInterval
-        schedule.note(schedule.due(at: sweep)!, at: sweep, Sight(isNew: true, isDamaged: true))
+        schedule.noteLook(schedule.due(at: sweep)!, at: sweep, Sight(isNew: true, isDamaged: true))
         #expect(schedule.due(at: sweep + interval) == Look(takesDamage: true, sweep: .none))
     }
 
