@@ -100,15 +100,15 @@ package final class SoundProcess {
         let asked = loop.watch(requests.descriptor)
         while true {
             let now: Instant = MonotonicClock.now()
-            if signal.take(), signals.take() { return hasEnded() ? .broadcastStopped : .signalled }
-            let isCalled = folder.take() && watch.take()
+            if signal.takeReadable(), signals.take() { return hasEnded() ? .broadcastStopped : .signalled }
+            let isCalled = folder.takeReadable() && watch.take()
             let isDue = now >= tickAt
             if isCalled || isDue, hasEnded() { return .broadcastStopped }
             // A pause may have begun and ended meanwhile, and the server has kept what it heard.
             if now > tickAt + Self.standstill { writer?.hide(before: now) }
             if isDue { tick(at: now) }
-            if asked.take() {
-                for request in requests.take() { request.answer(answer(request.request)) }
+            if asked.takeReadable() {
+                for request in requests.takeWaiting() { request.answer(answer(request.request)) }
                 noteTalk(at: now)
             }
             if let deadline = session.deadline, now >= deadline { handle(.woke) }
@@ -184,7 +184,7 @@ package final class SoundProcess {
             return
         }
         mixer.add(id, channels: target.channels, from: MonotonicClock.now())
-        let recorder = PulseRecorder(id, target, on: connection, tell: tell) { [unowned self] in take($0, of: id) }
+        let recorder = PulseRecorder(id, target, on: connection, tell: tell) { [unowned self] in receive($0, of: id) }
         recorders[id] = recorder
         recorder.connect()
     }
@@ -207,11 +207,11 @@ package final class SoundProcess {
 
     // MARK: - What is heard
 
-    private func take(_ news: PulseRecorder.News, of id: Int) {
+    private func receive(_ news: PulseRecorder.News, of id: Int) {
         let now: Instant = MonotonicClock.now()
         let interval = mixer.withStream(id, at: now) { stream in
             switch news {
-            case .samples(let samples): stream.take(samples, at: now)
+            case .samples(let samples): stream.append(samples, at: now)
             case .lost(let count): stream.skip(count)
             case .report(let ahead, let instant): stream.note(ahead: ahead, capturedAt: instant, at: now)
             }
@@ -222,7 +222,7 @@ package final class SoundProcess {
 
     private func moveSound(at now: Instant) {
         while let block = mixer.takeBlock(at: now) {
-            levels.note(mixer.samples, at: now)
+            levels.add(mixer.samples, at: now)
             write(block)
         }
         guard mixer.isSilent != isSilent else { return }

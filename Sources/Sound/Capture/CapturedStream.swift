@@ -63,7 +63,7 @@ struct CapturedStream {
     // MARK: - What comes
 
     /// Takes samples, interleaved, that came at `now`.
-    mutating func take(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
+    mutating func append(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
         if let cameAt, now - cameAt > Self.pauseTime { needsReport = true }
         cameAt = now
         received += Int64(samples.count / channels)
@@ -96,7 +96,7 @@ struct CapturedStream {
         if needsReport, let expected = clock.instant(of: sample), isFar(instant, from: expected) {
             clock = DeviceClock()
         }
-        clock.note(sample, capturedAt: instant)
+        clock.noteSample(sample, capturedAt: instant)
         guard needsReport else { return }
         needsReport = false
         waiting.withUnsafeBufferPointer { append($0, until: received, at: now) }

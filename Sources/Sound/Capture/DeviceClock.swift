@@ -45,7 +45,7 @@ struct DeviceClock {
     /// - Parameters:
     ///   - sample: counted from any sample of the stream.
     ///   - instant: when it was captured, perhaps in the near future.
-    mutating func note(_ sample: Int64, capturedAt instant: Instant) {
+    mutating func noteSample(_ sample: Int64, capturedAt instant: Instant) {
         let origin = origin ?? instant.advanced(byNanoseconds: -nanoseconds(of: sample))
         self.origin = origin
         let place = Double(sample) / Double(SoundBlock.sampleRate)

@@ -17,7 +17,7 @@ struct LevelMeter {
     private var past: Part?
 
     /// Takes note of a block.
-    mutating func note(_ samples: [Int16], at now: Instant) {
+    mutating func add(_ samples: [Int16], at now: Instant) {
         if let part = present, now >= part.since + Self.window { (past, present) = (part, nil) }
         var part = present ?? Part(since: now)
         var (peak, power): (Int32, Int64) = (0, 0)

@@ -57,11 +57,11 @@ final class Resampler {
             work.output_frames = output.count / channels
             work.src_ratio = ratio
             src_process(state, &work)
-            take(work.output_frames_gen, into: &queue)
+            append(work.output_frames_gen, to: &queue)
         }
     }
 
-    private func take(_ frames: Int, into queue: inout [Int16]) {
+    private func append(_ frames: Int, to queue: inout [Int16]) {
         let skipped = min(toSkip, frames)
         toSkip -= skipped
         let count = (frames - skipped) * channels

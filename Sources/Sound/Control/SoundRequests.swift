@@ -60,7 +60,7 @@ package final class SoundRequests: Sendable {
     var descriptor: Int32 { signal.raw }
 
     /// What was asked since the last call.
-    func take() -> [Waiting] {
+    func takeWaiting() -> [Waiting] {
         signal.clear()
         return state.withLock { state in
             defer { state.waiting = [] }

@@ -123,18 +123,20 @@ final class PulseConnection {
             return
         }
         found = ServerView()
-        release(pa_context_get_server_info(context, { _, info, this in PulseConnection.of(this).take(info) }, address))
+        release(
+            pa_context_get_server_info(context, { _, info, this in PulseConnection.of(this).receive(info) }, address)
+        )
         release(
             pa_context_get_source_info_list(
                 context,
-                { _, info, end, this in if end == 0 { PulseConnection.of(this).take(info) } },
+                { _, info, end, this in if end == 0 { PulseConnection.of(this).receive(info) } },
                 address
             )
         )
         release(
             pa_context_get_sink_info_list(
                 context,
-                { _, info, end, this in if end == 0 { PulseConnection.of(this).take(info) } },
+                { _, info, end, this in if end == 0 { PulseConnection.of(this).receive(info) } },
                 address
             )
         )
@@ -143,7 +145,7 @@ final class PulseConnection {
                 context,
                 { _, info, end, this in
                     let this = PulseConnection.of(this)
-                    if end == 0 { this.take(info) } else { this.endLook() }
+                    if end == 0 { this.receive(info) } else { this.endLook() }
                 },
                 address
             )
@@ -162,14 +164,14 @@ final class PulseConnection {
         }
     }
 
-    private func take(_ info: UnsafePointer<pa_server_info>?) {
+    private func receive(_ info: UnsafePointer<pa_server_info>?) {
         guard let info = info?.pointee else { return }
         found?.defaultSink = text(info.default_sink_name)
         found?.defaultSource = text(info.default_source_name)
         isPipeWire = text(info.server_name).map { $0.contains("PipeWire") }
     }
 
-    private func take(_ info: UnsafePointer<pa_source_info>?) {
+    private func receive(_ info: UnsafePointer<pa_source_info>?) {
         guard let info = info?.pointee, let name = text(info.name) else { return }
         found?.sources.append(
             ServerView.Source(
@@ -180,7 +182,7 @@ final class PulseConnection {
         )
     }
 
-    private func take(_ info: UnsafePointer<pa_sink_info>?) {
+    private func receive(_ info: UnsafePointer<pa_sink_info>?) {
         guard let info = info?.pointee, let name = text(info.name), let monitor = text(info.monitor_source_name) else {
             return
         }
@@ -194,7 +196,7 @@ final class PulseConnection {
         )
     }
 
-    private func take(_ info: UnsafePointer<pa_sink_input_info>?) {
+    private func receive(_ info: UnsafePointer<pa_sink_input_info>?) {
         guard let info = info?.pointee else { return }
         found?.inputs.append(
             ServerView.Input(

@@ -36,7 +36,7 @@ final class PulseLoop {
         fileprivate var isReadable = false
 
         /// Whether it could be read since the last call.
-        func take() -> Bool {
+        func takeReadable() -> Bool {
             defer { isReadable = false }
             return isReadable
         }

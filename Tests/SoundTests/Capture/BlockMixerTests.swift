@@ -23,7 +23,7 @@ import Time
             for (id, value) in values.sorted(by: { $0.key < $1.key }) {
                 mixer.withStream(id, at: now) { stream in
                     let piece = [Int16](repeating: value, count: SoundBlock.samples * stream.channels)
-                    piece.withUnsafeBufferPointer { stream.take($0, at: now) }
+                    piece.withUnsafeBufferPointer { stream.append($0, at: now) }
                     let capturedAt = now - (id == 2 ? lateness : .zero)
                     if stream.needsReport { stream.note(ahead: 0, capturedAt: capturedAt, at: now) }
                 }
@@ -140,7 +140,7 @@ import Time
         virtual.step([1: 3])
         // A monitor hears 100 ms before they are played.
         virtual.mixer.withStream(1, at: virtual.now) { stream in
-            [Int16](repeating: 4, count: 4800).withUnsafeBufferPointer { stream.take($0, at: virtual.now) }
+            [Int16](repeating: 4, count: 4800).withUnsafeBufferPointer { stream.append($0, at: virtual.now) }
         }
         while virtual.mixer.takeBlock(at: virtual.now) != nil {}
         var times: [Instant] = []

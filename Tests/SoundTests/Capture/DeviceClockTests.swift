@@ -26,7 +26,7 @@ import Time
             let (sample, isDoubtful) = (second * Self.second, clock.isInDoubt)
             #expect(isDoubtful == (second < 10))
             let late = Duration.seconds(Double.random(in: 0...0.004, using: &random))
-            clock.note(sample, capturedAt: instant(of: sample, drift: drift) + late)
+            clock.noteSample(sample, capturedAt: instant(of: sample, drift: drift) + late)
             guard second >= 120 else { continue }
             let found = try #require(clock.instant(of: sample))
             let error = (found - instant(of: sample, drift: drift)).seconds
@@ -44,7 +44,7 @@ import Time
     @Test func lostSamplesAreNoticed() {
         var clock = DeviceClock()
         func note(_ second: Int64, lateness: Duration = .zero) {
-            clock.note(second * Self.second, capturedAt: instant(of: second * Self.second, drift: 0) + lateness)
+            clock.noteSample(second * Self.second, capturedAt: instant(of: second * Self.second, drift: 0) + lateness)
         }
         func error() -> Double {
             let sample = 100 * Self.second

@@ -10,7 +10,7 @@ import Time
         var (meter, now) = (LevelMeter(), Instant.seconds(5))
         let tone = SoundClip.tone(1000, lasting: 0.01, level: 1).samples
         for _ in 0..<250 {
-            meter.note(tone, at: now)
+            meter.add(tone, at: now)
             now += SoundBlock.duration
         }
         let level = try #require(meter.level(at: now))
@@ -21,9 +21,9 @@ import Time
     @Test func silenceHasNoLevel() {
         var meter = LevelMeter()
         #expect(meter.level(at: .seconds(1)) == nil)
-        meter.note([Int16](repeating: 0, count: 960), at: .seconds(1))
+        meter.add([Int16](repeating: 0, count: 960), at: .seconds(1))
         #expect(meter.level(at: .seconds(1)) == nil)
-        meter.note([.min] + [Int16](repeating: 0, count: 959), at: .seconds(1))
+        meter.add([.min] + [Int16](repeating: 0, count: 959), at: .seconds(1))
         #expect(meter.level(at: .seconds(1))?.peak == 0)
     }
 }

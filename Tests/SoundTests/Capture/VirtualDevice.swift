@@ -38,7 +38,7 @@ struct VirtualDevice {
         let samples = samples ?? [Int16](repeating: 1000, count: SoundBlock.samples * channels)
         sent += Int64(samples.count / channels)
         let now = instant(of: sent) + .seconds(Double.random(in: 0...delay, using: &random))
-        samples.withUnsafeBufferPointer { stream.take($0, at: now) }
+        samples.withUnsafeBufferPointer { stream.append($0, at: now) }
         return now
     }
 
