@@ -97,7 +97,7 @@ final class HeldPicture {
     /// - Parameters:
     ///   - answer: the pixels, where the piece's place is the answer.
     ///   - isFirst: whether there was no picture so far: then every tile is new.
-    func take(_ piece: Piece, answer: UnsafeRawBufferPointer? = nil, isFirst: Bool, changed: inout BlockSet) {
+    func store(_ piece: Piece, answer: UnsafeRawBufferPointer? = nil, isFirst: Bool, changed: inout BlockSet) {
         switch piece.place {
         case .buffer(let index):
             for row in piece.rows { takeBand(row, from: index, isFirst: isFirst, &changed) }

@@ -148,7 +148,7 @@ package final class ScreenGrabber {
         var asked = MonotonicClock.threadTime() - start
         for index in pieces.indices {
             do throws(X11Error) {
-                try take(pieces[index], sequences[index], asked: asked, changed: &changed)
+                try receive(pieces[index], sequences[index], asked: asked, changed: &changed)
                 asked = .zero
             } catch {
                 for sequence in sequences[(index + 1)...] { xcb_discard_reply(connection.raw, sequence) }
@@ -181,7 +181,7 @@ package final class ScreenGrabber {
     }
 
     /// - Parameter asked: processor time that went into the request.
-    private func take(
+    private func receive(
         _ piece: HeldPicture.Piece,
         _ sequence: UInt32,
         asked: Duration,
@@ -198,7 +198,7 @@ package final class ScreenGrabber {
         guard piece.place == .answer else {
             let _: xcb_shm_get_image_reply_t = try connection.value("ShmGetImage", sequence)
             answered = MonotonicClock.threadTime()
-            return picture.take(piece, isFirst: isBlank, changed: &changed)
+            return picture.store(piece, isFirst: isBlank, changed: &changed)
         }
         let image: XReply<xcb_get_image_reply_t> = try connection.reply("GetImage", sequence)
         answered = MonotonicClock.threadTime()
@@ -207,7 +207,7 @@ package final class ScreenGrabber {
             throw .connectionLost(display: connection.display)
         }
         let data = UnsafeRawBufferPointer(start: xcb_get_image_data(image.pointer), count: count)
-        picture.take(piece, answer: data, isFirst: isBlank, changed: &changed)
+        picture.store(piece, answer: data, isFirst: isBlank, changed: &changed)
     }
 }
 

@@ -34,7 +34,7 @@ final class XConnector: Sendable {
     ) throws(X11Error) -> (raw: OpaquePointer, screenNumber: Int) {
         let connector = try XConnector(display)
         try connector.start()
-        guard let handle = connector.take(timeout: timeout) else { throw .notResponding(display: display) }
+        guard let handle = connector.takeHandle(timeout: timeout) else { throw .notResponding(display: display) }
         let status = xcb_connection_has_error(handle.raw)
         if status == 0 { return (handle.raw, Int(handle.screenNumber)) }
         xcb_disconnect(handle.raw)
@@ -74,7 +74,7 @@ final class XConnector: Sendable {
         if wanted { isDone.set() } else { xcb_disconnect(handle.raw) }
     }
 
-    private func take(timeout: Duration) -> Handle? {
+    private func takeHandle(timeout: Duration) -> Handle? {
         waitReadable(isDone.raw, until: MonotonicClock.now() + timeout)
         return state.withLock { state in
             if case .connected(let handle) = state { return handle }
