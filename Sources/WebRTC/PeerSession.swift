@@ -148,7 +148,7 @@ package struct PeerSession: ~Copyable {
                 let packets = try? RTCPPacket.parse(opened, takesTransportFeedback: streams.estimator != nil)
             else { return }
             sources.insert(source)
-            for packet in packets { take(packet, now: now) }
+            for packet in packets { receive(packet, now: now) }
         case (128...191, _):
             guard incoming != nil, case .established(let session) = state, let opened = session.openRTP(datagram)
             else { return }
@@ -158,7 +158,7 @@ package struct PeerSession: ~Copyable {
     }
 
     /// Takes a packet of RTCP. A peer has left when all SSRCs that it has used have said goodbye (RFC 3550 §6.6).
-    private mutating func take(_ packet: RTCPPacket, now: Instant) {
+    private mutating func receive(_ packet: RTCPPacket, now: Instant) {
         guard case .goodbye(let goodbye) = packet else {
             incoming?.receive(packet, now: now)
             return streams.receive(packet, now: now)

@@ -39,10 +39,10 @@ final class DTLSConnection {
 
     /// - Parameter expected: what the peer's session description named; one of them must match its certificate.
     init(_ role: DTLSRole, identity: DTLSIdentity, expected: [Fingerprint]) throws(DTLSError) {
-        guard let ssl = SSL_new(identity.context) else { throw .take("SSL_new") }
+        guard let ssl = SSL_new(identity.context) else { throw .takeQueued(of: "SSL_new") }
         guard let input = BIO_new(BIO_s_mem()), let sink = output.makeBIO() else {
             SSL_free(ssl)
-            throw .take("BIO_new")
+            throw .takeQueued(of: "BIO_new")
         }
         // An empty input means that more may come, and not the end.
         BIO_ctrl(input, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
@@ -87,7 +87,7 @@ final class DTLSConnection {
     func handleTimeout() {
         guard case .handshaking = state else { return }
         ERR_clear_error()
-        if oriel_dtls_handle_timeout(ssl) < 0 { state = .failed(.take("DTLSv1_handle_timeout")) }
+        if oriel_dtls_handle_timeout(ssl) < 0 { state = .failed(.takeQueued(of: "DTLSv1_handle_timeout")) }
     }
 
     /// Says goodbye.
@@ -99,7 +99,7 @@ final class DTLSConnection {
     }
 
     /// The datagrams to send.
-    func takeDatagrams() -> [[UInt8]] { output.take() }
+    func takeDatagrams() -> [[UInt8]] { output.takeDatagrams() }
 
     /// What the peer sent since the last call, a message each, in the order in which they came.
     func takeData() -> [[UInt8]] {
@@ -125,7 +125,7 @@ final class DTLSConnection {
             if result == 1 {
                 state = stateAfterHandshake()
             } else if SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ {
-                state = .failed(.take("SSL_do_handshake"))
+                state = .failed(.takeQueued(of: "SSL_do_handshake"))
             }
         } else if case .established = state {
             readToEnd()
@@ -155,7 +155,7 @@ final class DTLSConnection {
         var material = [UInt8](repeating: 0, count: 2 * (profile.keySize + profile.saltSize))
         let label = "EXTRACTOR-dtls_srtp"
         let result = SSL_export_keying_material(ssl, &material, material.count, label, label.utf8.count, nil, 0, 0)
-        guard result == 1 else { return .failed(.take("SSL_export_keying_material")) }
+        guard result == 1 else { return .failed(.takeQueued(of: "SSL_export_keying_material")) }
         return .established(SRTPKeys(profile, material: material, role: role))
     }
 

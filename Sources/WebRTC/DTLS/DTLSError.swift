@@ -17,8 +17,8 @@ package enum DTLSError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Takes the oldest error of the thread's queue and empties it.
-    static func take(_ call: String) -> DTLSError {
+    /// Takes the oldest error of the thread's queue, and empties the queue.
+    static func takeQueued(of call: String) -> DTLSError {
         let code = ERR_get_error()
         ERR_clear_error()
         let reason = code == 0 ? nil : ERR_reason_error_string(code)

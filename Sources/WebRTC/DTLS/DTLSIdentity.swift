@@ -15,14 +15,16 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
     package let fingerprint: Fingerprint
 
     package init() throws(DTLSError) {
-        guard let key = oriel_p256_key() else { throw .take("EVP_EC_gen") }
+        guard let key = oriel_p256_key() else { throw .takeQueued(of: "EVP_EC_gen") }
         defer { EVP_PKEY_free(key) }
         // Its subject says nothing about the user (RFC 8827 §6.5, RFC 8122 §5).
-        guard let certificate = oriel_own_certificate(key, "WebRTC", Self.lifetime) else { throw .take("X509_new") }
+        guard let certificate = oriel_own_certificate(key, "WebRTC", Self.lifetime) else {
+            throw .takeQueued(of: "X509_new")
+        }
         defer { X509_free(certificate) }
-        guard X509_sign(certificate, key, EVP_sha256()) > 0 else { throw .take("X509_sign") }
-        guard let digest = Self.digest(of: certificate, .sha256) else { throw .take("X509_digest") }
-        guard let context = SSL_CTX_new(DTLS_method()) else { throw .take("SSL_CTX_new") }
+        guard X509_sign(certificate, key, EVP_sha256()) > 0 else { throw .takeQueued(of: "X509_sign") }
+        guard let digest = Self.digest(of: certificate, .sha256) else { throw .takeQueued(of: "X509_digest") }
+        guard let context = SSL_CTX_new(DTLS_method()) else { throw .takeQueued(of: "SSL_CTX_new") }
         fingerprint = digest
         self.context = context
         try configure(certificate, key)
@@ -32,7 +34,7 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
 
     private func configure(_ certificate: OpaquePointer, _ key: OpaquePointer) throws(DTLSError) {
         func check(_ call: String, _ succeeded: Bool) throws(DTLSError) {
-            if !succeeded { throw .take(call) }
+            if !succeeded { throw .takeQueued(of: call) }
         }
         try check("SSL_CTX_use_certificate", SSL_CTX_use_certificate(context, certificate) == 1)
         try check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(context, key) == 1)

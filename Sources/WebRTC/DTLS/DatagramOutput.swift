@@ -4,7 +4,7 @@ internal import COpenSSL
 final class DatagramOutput {
     private(set) var datagrams: [[UInt8]] = []
 
-    func take() -> [[UInt8]] {
+    func takeDatagrams() -> [[UInt8]] {
         defer { datagrams.removeAll() }
         return datagrams
     }
