@@ -10,7 +10,7 @@
 /// |    element    |
 /// ```
 struct AV1Aggregation: Sendable {
-    /// An OBU as it is sent: its header with the size flag cleared, and then the payload (AV1 §5.3).
+    /// An OBU as it is sent: its header without the size flag, then the payload (AV1 §5.3).
     private struct OBU: Sendable {
         let header: UInt8
         let extensionHeader: UInt8?
@@ -30,8 +30,8 @@ struct AV1Aggregation: Sendable {
     /// Bytes of all OBUs as they are sent.
     private(set) var size = 0
 
-    /// - Parameter picture: a temporal unit in the low-overhead format (AV1 §5.2), each OBU with its size. What follows
-    ///   after a malformed OBU is left out.
+    /// - Parameter picture: a temporal unit in the low-overhead format (AV1 §5.2), each OBU with its size. A malformed
+    ///   OBU and all bytes after it are left out.
     init(_ picture: Span<UInt8>, isKeyframe: Bool) {
         self.isKeyframe = isKeyframe
         var position = 0
@@ -69,8 +69,8 @@ struct AV1Aggregation: Sendable {
         return position + length
     }
 
-    /// How many bytes of the OBUs always fit into a payload of `size` bytes, 16384 at most: each element but the last may need a
-    /// length of two bytes, and there are no more elements than bytes.
+    /// Bytes of the OBUs that always fit into a payload of `size` bytes, 16384 at most. Each element but the last may
+    /// need a length of two bytes, and there are no more elements than bytes.
     func share(ofPayload size: Int) -> Int {
         let lengths = obus.count <= 3 ? max(obus.count - 1, 0) : obus.count
         return size - 1 - 2 * min(lengths, (size - 1) / 3)

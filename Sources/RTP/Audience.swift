@@ -1,10 +1,10 @@
-/// Who sees the streams that go to one peer.
+/// The viewers behind one peer.
 package enum Audience: Sendable {
-    /// The peer.
+    /// The peer alone.
     case one
-    /// All to whom the peer forwards them, as a media server does. It reports on the link to itself, and passes on what each
-    /// of them asks for.
+    /// All viewers to whom the peer forwards the streams, as a media server does. Its reports cover its own link. It
+    /// passes on the requests of its viewers.
     case forwarded
-    /// All who listen to a multicast group, each with reports on a link of its own.
+    /// All listeners of a multicast group. Each reports on a link of its own.
     case multicast
 }

@@ -1,4 +1,4 @@
-/// Datagrams that leave together, written and protected where they lie. The memory is used again and again.
+/// Datagrams that leave together, written and protected in place. The memory is reused.
 ///
 /// Invariant: datagram i lies at `starts[i]..<ends[i]` of `bytes`; each start is a multiple of 4, as libsrtp asks.
 package struct DatagramBatch: Sendable {

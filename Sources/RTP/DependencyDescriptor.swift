@@ -1,5 +1,5 @@
-/// Tells a forwarder on which pictures a picture depends, so that it need not parse the picture (the dependency descriptor
-/// of RTP Payload Format For AV1, version 1.0, appendix A).
+/// Names the pictures on which a picture depends, so that a forwarder need not parse the picture (the dependency
+/// descriptor of RTP Payload Format For AV1, version 1.0, appendix A).
 ///
 /// One decode target, one chain, and two templates: a keyframe, and a picture that needs the one before.
 struct DependencyDescriptor {

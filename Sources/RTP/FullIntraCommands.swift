@@ -1,8 +1,8 @@
-/// Tells new full intra commands from repeated ones (RFC 5104 §4.3.1.1).
+/// Separates new full intra commands from repeated ones (RFC 5104 §4.3.1.1).
 struct FullIntraCommands: Sendable {
     /// The newest command of each requester, oldest requester first.
     private var newest: [(requester: UInt32, sequenceNumber: UInt8)] = []
-    /// Requesters remembered, so that forged ones cannot fill the memory.
+    /// The most requesters kept, so that forged ones cannot fill the memory.
     private static let requesterLimit = 64
 
     /// Returns whether the command is new.

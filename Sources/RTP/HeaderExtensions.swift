@@ -1,9 +1,9 @@
-/// The header extensions that a receiver understands, by the identifiers it gave them (RFC 8285 §5): 1…14, so that the
-/// one-byte form holds them all.
+/// The header extensions that a receiver understands, by the receiver's identifiers (RFC 8285 §5). Identifiers are
+/// 1…14, so the one-byte form holds them all.
 package struct HeaderExtensions: Equatable, Sendable {
     package static let identifiers: ClosedRange<UInt8> = 1...14
 
-    /// urn:ietf:params:rtp-hdrext:sdes:mid (RFC 9143 §15.2): which media description a packet belongs to.
+    /// urn:ietf:params:rtp-hdrext:sdes:mid (RFC 9143 §15.2): the media description of a packet.
     package var mid: UInt8?
     /// http://www.webrtc.org/experiments/rtp-hdrext/playout-delay
     package var playoutDelay: UInt8?
@@ -13,7 +13,7 @@ package struct HeaderExtensions: Equatable, Sendable {
     package var transportNumber: UInt8?
     /// https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension; sent with AV1.
     package var dependencyDescriptor: UInt8?
-    /// urn:ietf:params:rtp-hdrext:ssrc-audio-level (RFC 6464): how loud a packet of sound is. Taken, never sent.
+    /// urn:ietf:params:rtp-hdrext:ssrc-audio-level (RFC 6464): the loudness of a packet of sound. Read, never sent.
     package var soundLevel: UInt8?
     /// http://www.webrtc.org/experiments/rtp-hdrext/color-space: without it, some receivers guess the matrix of VP8 by the size.
     package var colourSpace: UInt8?
@@ -39,7 +39,7 @@ package struct HeaderExtensions: Equatable, Sendable {
 
 /// The values of one packet's header extensions; nil leaves an extension out.
 struct HeaderExtensionValues {
-    /// Left out if it has more than 16 bytes: these do not fit, and a part of them would name another description.
+    /// Left out if it has more than 16 bytes. It would not fit, and a part of it would name another description.
     var mid: String?
     /// The receiver should show a picture as soon as it can.
     var asksForImmediatePlayout = false
@@ -54,8 +54,8 @@ struct HeaderExtensionValues {
     /// number, dependency descriptor and colour space.
     static let maximumSize = 4 + (17 + 4 + 9 + 3 + (1 + DependencyDescriptor.longest) + 5 + 3) / 4 * 4
 
-    /// By the numbers of ITU-T H.273: primaries and transfer of BT.709, the matrix of BT.601; then limited range and chroma between
-    /// its four pixels, in bits 4 to 5, 2 to 3 and 0 to 1.
+    /// Numbers of ITU-T H.273: primaries and transfer of BT.709, the matrix of BT.601. Then limited range, and chroma
+    /// in the middle of its four pixels, in bits 4 to 5, 2 to 3 and 0 to 1.
     private static let colourSpace: [UInt8] = [1, 1, 6, 1 << 4 | 2 << 2 | 2]
 
     /// Appends the extension header and its elements, if there are any (RFC 8285 §4.2).

@@ -1,39 +1,39 @@
 import Time
 
-/// Whether one peer needs a keyframe, and when it may ask for it.
+/// Whether one peer needs a keyframe, and when its next request is due.
 ///
-/// All viewers pay for a keyframe. A viewer that asks again and again is served at ever longer intervals, until it has not
-/// asked for a while. One peer may ask for many viewers, each of which asks for the first time: it is served four times at
-/// once, and then once a second. A request that comes while a keyframe is on its way is answered by that keyframe; where it
-/// may be that of a viewer who came too late for it, only while it is being sent.
+/// All viewers pay for a keyframe. A viewer that keeps asking is served at ever longer intervals, until it has not
+/// asked for a while. A peer that forwards asks for many viewers, each for the first time: it is served four times at
+/// once, and then once a second. A keyframe on its way answers requests that come meanwhile. For a peer of many
+/// viewers, it does so only while it is being sent: a later request may be of a viewer that came too late for it.
 struct KeyframeNeed: Sendable {
     private enum Delivery {
         case none
         /// A part of the keyframe has been sent.
         case sending
-        /// All of the keyframe has been sent, and the viewer shows it by this instant.
+        /// All of the keyframe has been sent. The viewer shows it by this instant.
         case sent(shownAt: Instant)
     }
 
-    /// What a keyframe is needed for.
+    /// The reason for a keyframe.
     private enum Cause {
-        /// What waited for the link was left out, or lost before it left.
+        /// Packets that waited for the link were left out, or lost before they left.
         case link
-        /// Somebody asks, or has come.
+        /// A viewer asks, or has joined.
         case viewer
     }
 
-    /// The interval between two keyframes for the same viewer, at first and at the most.
+    /// The shortest and the longest interval between keyframes for one viewer.
     private static let shortestInterval = Duration.seconds(1)
     private static let longestInterval = Duration.seconds(8)
-    /// By how much keyframes for many viewers may come before their time: the shortest interval for each.
+    /// How early keyframes for many viewers may come: the shortest interval for each.
     private static let credit = Duration.seconds(3)
-    /// The round trip that is assumed where none is known.
+    /// The assumed round trip while none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
 
     /// Whether the peer asks for many viewers.
     private let isForMany: Bool
-    /// Nil if none is needed.
+    /// Nil if no keyframe is needed.
     private var cause: Cause? = .viewer
     private var delivery = Delivery.none
     private var intervals = Backoff(shortestInterval...longestInterval)
@@ -42,20 +42,20 @@ struct KeyframeNeed: Sendable {
 
     init(isForMany: Bool = false) {
         self.isForMany = isForMany
-        // What it gets for its viewers counts as the first one for its link.
+        // The keyframe that a peer of many viewers gets counts as the first one for its link.
         if isForMany { _ = intervals.fail() }
     }
 
     /// The viewer cannot go on without a keyframe.
     mutating func arise() { cause = cause ?? .viewer }
 
-    /// The viewer cannot go on without a keyframe, and the one that was being sent does not reach it.
+    /// The viewer needs a keyframe, and the one that was being sent does not reach it.
     mutating func ariseAnew() {
         cause = .link
         delivery = .none
     }
 
-    /// The viewer says that it has lost the picture. Viewers repeat this until they have a keyframe.
+    /// The viewer has lost the picture. Viewers repeat this until they have a keyframe.
     mutating func notePictureLoss(at now: Instant) {
         switch delivery {
         case .sending: break
@@ -64,7 +64,7 @@ struct KeyframeNeed: Sendable {
         }
     }
 
-    /// The viewer goes on with a keyframe, which answers all requests so far.
+    /// The viewer goes on with a keyframe. It answers all requests so far.
     mutating func beginKeyframe() {
         cause = nil
         delivery = .sending
@@ -76,11 +76,11 @@ struct KeyframeNeed: Sendable {
         delivery = .sent(shownAt: now + (roundTripTime ?? Self.usualRoundTrip))
     }
 
-    /// Whether to make a keyframe for this viewer. The answer is given once.
+    /// Whether to make a keyframe for this viewer now. True comes once for a request.
     mutating func takeRequest(at now: Instant) -> Bool {
         guard let cause, earliest.map({ now >= $0 }) ?? true else { return false }
         self.cause = nil
-        // A link that carries too little is one, whoever is behind it.
+        // Too slow a link is a single link, however many viewers are behind it.
         earliest = isForMany && cause == .viewer ? nextForMany(after: now) : nextForOne(after: now)
         return true
     }
@@ -95,6 +95,6 @@ struct KeyframeNeed: Sendable {
         max(earliest ?? .start, now - Self.credit) + Self.shortestInterval
     }
 
-    /// When `take` will next return true; nil while there is nothing to wait for. May lie in the past.
+    /// When `takeRequest` will next return true; nil while nothing is needed. May lie in the past.
     var deadline: Instant? { cause == nil ? nil : earliest }
 }

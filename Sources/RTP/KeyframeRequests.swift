@@ -1,16 +1,16 @@
 package import Time
 
-/// Decides when the encoder should make a keyframe, from what receivers ask for.
+/// Decides when the encoder makes a keyframe that receivers ask for.
 ///
-/// The requests of all receivers are answered together: at most one keyframe in an interval, and one more ahead of its time,
-/// so that a receiver that comes just after a keyframe does not wait. A request that comes too early is remembered.
+/// One keyframe answers the requests of all receivers. There is at most one in an interval, and one more ahead of its
+/// time, so that a receiver that joins just after a keyframe does not wait. An early request is remembered.
 package struct KeyframeRequests: Sendable {
-    /// The time between keyframes on request, of which one may come at any time before its own.
+    /// The time between keyframes on request. One of them may come ahead of its time.
     private static let interval = Duration.milliseconds(300)
     private var isPending = false
     /// When the next keyframe may be made.
     private var earliest = Instant.start
-    /// Requests that came in.
+    /// Requests so far.
     package private(set) var count: UInt64 = 0
 
     package init() {}
@@ -21,12 +21,12 @@ package struct KeyframeRequests: Sendable {
         count += 1
     }
 
-    /// A keyframe went out, on request or not: it answers all requests so far.
+    /// Records a keyframe, on request or not. It answers all requests so far.
     package mutating func keyframeSent(at now: Instant) {
         isPending = false
         earliest = max(earliest, now - Self.interval) + Self.interval
     }
 
-    /// From when on a requested keyframe may be made; nil while none is requested. May lie in the past.
+    /// The earliest time of a requested keyframe; nil while none is requested. May lie in the past.
     package var nextDeadline: Instant? { isPending ? earliest : nil }
 }

@@ -29,7 +29,7 @@ package struct ClockReading: Equatable, Sendable {
         self.wall = wall
     }
 
-    /// The time of the wall clock at another instant, as if it was not set in between.
+    /// The time of the wall clock at another instant, if nobody sets the clock in between.
     package func ntpTime(at instant: Instant) -> NTPTime {
         NTPTime(unixTime: wall &+ (instant.nanoseconds &- monotonic.nanoseconds))
     }

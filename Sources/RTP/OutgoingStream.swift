@@ -1,20 +1,20 @@
 import Media
 import Time
 
-/// One stream to one peer, with numbers of its own and a place in a history that all peers share. `StreamBundle` holds what
-/// all streams to the peer share.
+/// One stream to one peer. It has numbers of its own, and a place in a history that all peers share. `StreamBundle`
+/// holds the common state of all streams to the peer.
 package struct OutgoingStream {
     /// Where in the history the stream is.
     private enum Position {
-        /// The stream waits for an entry; unless `since` is nil, for one that was appended then or later.
+        /// The stream waits for an entry. Unless `since` is nil, the entry must be appended then or later.
         case awaitingEntry(since: Instant?)
-        /// Packets of sound are left out that are appended before this instant, and the timestamps of later ones follow without a gap.
+        /// Sound packets before this instant are left out. The timestamps of later ones follow without a gap.
         case skipping(until: Instant)
         /// The packet that goes out next.
         case at(UInt64)
     }
 
-    /// Bytes of an RTP packet beside the part of the payload that is in the history.
+    /// Bytes of an RTP packet that are not in the history.
     package static let overhead = RTPHeader.size + HeaderExtensionValues.maximumSize + 2
 
     package private(set) var parameters: Parameters
@@ -22,13 +22,13 @@ package struct OutgoingStream {
     private var numbers: RTPStream
     private var retransmissionNumbers: RTPStream?
     private var position = Position.awaitingEntry(since: nil)
-    /// This plus a packet's number in the history, modulo 65536, is the packet's sequence number.
+    /// The packet's sequence number is its number in the history plus this, modulo 65536.
     private var sequenceOffset: UInt16
     /// The first packet for which `sequenceOffset` holds.
     private var sequenceStart: UInt64 = 0
     private var retransmissions = Retransmissions()
     private var commands = FullIntraCommands()
-    /// Whether the peer opens its speakers for the first packet.
+    /// Whether the first packet makes the peer open its speakers.
     private let opensSpeakers: Bool
     /// Nil for sound, which has no keyframes.
     var keyframeNeed: KeyframeNeed?
@@ -36,7 +36,7 @@ package struct OutgoingStream {
     private var sentEnd: UInt64 = 0
     /// `ticks` of the frame of the newest packet that was sent.
     private var sentTicks: UInt64 = 0
-    /// The first packet that goes without the mid; nil until the peer has learnt it.
+    /// The first packet without the mid; nil until the peer has learnt the mid.
     private var midEnd: UInt64?
     package private(set) var statistics = StreamStatistics()
 
@@ -72,21 +72,21 @@ package struct OutgoingStream {
     package var mid: String { parameters.mid }
     package var ssrc: UInt32 { numbers.ssrc }
     package var retransmissionSSRC: UInt32? { retransmissionNumbers?.ssrc }
-    /// Its SSRCs.
+    /// SSRCs of the stream.
     package var sources: [UInt32] { [ssrc] + [retransmissionSSRC].compactMap(\.self) }
 
     var hasSent: Bool { numbers.packetCount > 0 }
     var isVideo: Bool { history.codec != .opus }
 
-    /// A packet that has waited this long is left out if there is a newer entry. If there is none, the stream does not ask for
-    /// a keyframe: the cause of the delay would delay that too.
+    /// A packet that has waited this long is left out if there is a newer entry. Without one, the stream does not ask
+    /// for a keyframe: the cause of the delay would delay that too.
     private var longestDelay: Duration { isVideo ? .milliseconds(500) : .milliseconds(100) }
 
-    /// How long a peer may take to open its speakers. Sound that came meanwhile would pile up in its buffer, and delay all later sound:
-    /// browsers shorten speech and silence, but no music.
+    /// How long a peer may take to open its speakers. Sound sent meanwhile would pile up in the peer's buffer and delay
+    /// all later sound: browsers shorten speech and silence, but not music.
     static let openingTime = Duration.milliseconds(500)
 
-    // MARK: - Out
+    // MARK: - Output
 
     /// The approximate size of the next packet, in bytes; nil if there is none.
     func nextPacketSize() -> Int? {
@@ -95,19 +95,19 @@ package struct OutgoingStream {
         return size(of: history[index])
     }
 
-    /// Bytes of encoded frames that wait to be sent for the first time.
+    /// Bytes of encoded frames that wait for their first sending.
     package var waitingSize: Int {
         guard case .at(let index) = position, history.contains(index) else { return 0 }
         return history.size(from: index)
     }
 
-    /// How much of the frame that is being sent has left, 0…1.
+    /// The share of the present frame that has left, 0…1.
     var sentShare: Double {
         guard case .at(let index) = position, history.contains(index) else { return 1 }
         return history[index].sentShare
     }
 
-    /// Leaves out what waits, and sends nothing of it again. The peer needs a keyframe that is yet to be made.
+    /// Leaves out all waiting packets for good. The peer then needs a new keyframe.
     mutating func giveUp(at now: Instant) {
         guard case .at = position else { return }
         statistics.skips += 1
@@ -116,9 +116,10 @@ package struct OutgoingStream {
         keyframeNeed?.ariseAnew()
     }
 
-    /// Appends the next packet, of which there must be one. Returns its number in the history; nil if it left before.
+    /// Appends the next packet, which must exist. Returns its number in the history; nil if it is a repetition.
     ///
-    /// - Parameter transportNumber: the number of the packet among those of all streams; nil where none goes out.
+    /// - Parameter transportNumber: the packet's number among those of all streams; nil if the peer does not take such
+    ///   numbers.
     mutating func writeNext(
         at now: Instant,
         _ roundTripTime: Duration?,
@@ -141,14 +142,15 @@ package struct OutgoingStream {
         return index
     }
 
-    /// The longest skip whose timestamps have no gap.
+    /// The longest skip without a gap in the timestamps.
     ///
-    /// At a gap, NetEq conceals until its buffer has reached its target, often with a packet or two more. Without a gap it plays on, from a
-    /// smaller buffer. It then takes later packets for delayed by the length of the skip, and has a higher target for some seconds: the
-    /// longer the skip, the higher.
+    /// At a gap, NetEq conceals until its buffer has reached its target, often with a packet or two more. Without a gap
+    /// it plays on, from a smaller buffer. But it then takes later packets for delayed by the length of the skip, and
+    /// raises its target for some seconds. The longer the skip, the higher the target.
     static let seamlessSkip = Duration.milliseconds(20)
 
-    /// Leaves out packets of sound: the peer has as much too much in its buffer. Timestamps have no gap up to `seamlessSkip`.
+    /// Leaves out packets of sound: the peer's buffer holds that much too much. Timestamps have no gap up to
+    /// `seamlessSkip`.
     ///
     /// - Parameter length: the time from now in which appended packets are left out.
     mutating func skip(_ length: Duration, at now: Instant) {
@@ -165,16 +167,16 @@ package struct OutgoingStream {
         position = awaiting
     }
 
-    /// Sends a packet again that was sent, if it is still there.
+    /// Sends a packet once more, if the history still has it.
     mutating func repeatPacket(_ index: UInt64) { if history.contains(index) { retransmissions.add(index) } }
 
-    /// What was sent so far, and where the capture timeline stands against the wall clock.
+    /// The counts so far, and the capture clock against the wall clock.
     func report(at now: Instant, clock: ClockReading) -> SenderReport { numbers.senderReport(at: now, clock: clock) }
 
     /// Goes on with another codec of the same clock.
     ///
     /// - Parameters:
-    ///   - parameters: what was negotiated for that codec.
+    ///   - parameters: the negotiated parameters of that codec.
     ///   - history: its packets.
     mutating func change(to parameters: Parameters, from history: PacketHistory) {
         precondition(history.codec.clockRate == numbers.clockRate)
@@ -182,7 +184,7 @@ package struct OutgoingStream {
         self.parameters = parameters
         self.history = history
         numbers.payloadType = parameters.payloadType
-        // A stream of retransmissions that the session description does not announce cannot begin later.
+        // A retransmission stream that the session description does not announce cannot begin later.
         if let payloadType = parameters.retransmissionPayloadType {
             retransmissionNumbers?.payloadType = payloadType
         } else {
@@ -190,13 +192,13 @@ package struct OutgoingStream {
         }
         retransmissions.removeAll()
         position = .awaitingEntry(since: nil)
-        // The entry that is there may be too old by the time a packet can be sent.
+        // The present entry may be too old by the time a packet can be sent.
         keyframeNeed?.ariseAnew()
     }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// Takes feedback of the peer, if it is about this stream.
+    /// Applies the peer's feedback if it is about this stream.
     mutating func receive(_ packet: RTCPPacket, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
         switch packet {
         case .pictureLoss(let loss) where loss.media == ssrc:
@@ -228,7 +230,7 @@ package struct OutgoingStream {
         statistics.jitter = .seconds(block.jitter) / numbers.clockRate
     }
 
-    /// The number in the history of a packet that was sent.
+    /// The number in the history of a sent packet.
     private func sentPacket(_ sequenceNumber: UInt16) -> UInt64? {
         guard case .at(let next) = position else { return nil }
         let distance = UInt64(UInt16(truncatingIfNeeded: next &- 1) &+ sequenceOffset &- sequenceNumber)
@@ -266,7 +268,7 @@ package struct OutgoingStream {
         }
     }
 
-    /// Goes to an entry. Sequence numbers go on without a gap, so that the peer takes no packet for lost that was not sent.
+    /// Goes to an entry. Sequence numbers have no gap, so that the peer counts no loss.
     private mutating func go(to index: UInt64) {
         if case .at(let old) = position { numbers.nextSequenceNumber = sequenceNumber(of: old) }
         sequenceOffset = numbers.nextSequenceNumber &- UInt16(truncatingIfNeeded: index)
@@ -289,7 +291,7 @@ package struct OutgoingStream {
     }
 
     private func header(of packet: borrowing PacketHistory.Packet, _ index: UInt64) -> RTPHeader {
-        // RFC 3551 §4.1: of sound, what follows a silence is marked.
+        // Of sound, the first packet after a silence has the marker (RFC 3551 §4.1).
         let marker = isVideo ? packet.isLast : packet.frame.followsSilence
         return numbers.header(sequenceNumber: sequenceNumber(of: index), ticks: packet.frame.ticks, marker: marker)
     }
@@ -311,8 +313,9 @@ package struct OutgoingStream {
         if packet.isLast { statistics.frames += 1 }
     }
 
-    /// RFC 4588 §4: in a stream of its own, the payload begins with the original sequence number. Without one the packet
-    /// is the same byte for byte: two that differ under one sequence number would give away a key of AES-GCM.
+    /// In a stream of its own, the payload begins with the original sequence number (RFC 4588 §4). Without such a
+    /// stream, the packet is repeated byte for byte: two different packets under one sequence number would give away a
+    /// key of AES-GCM.
     private mutating func writeRetransmission(
         of packet: PacketHistory.Packet,
         _ index: UInt64,
@@ -331,10 +334,10 @@ package struct OutgoingStream {
     /// Bytes of a packet of padding, without its header.
     static let paddingSize = 240
 
-    /// Whether packets of padding can be sent: in the stream of retransmissions, where they disturb no numbers.
+    /// Whether padding can be sent. It goes into the retransmission stream, where it disturbs no numbers.
     var canPad: Bool { hasSent && retransmissionNumbers != nil && parameters.extensions.transportNumber != nil }
 
-    /// Appends a packet of nothing but padding (RFC 3550 §5.1), which receivers count and throw away.
+    /// Appends a packet of padding alone (RFC 3550 §5.1). Receivers count it and throw it away.
     mutating func writePadding(transportNumber: UInt16?, to bytes: inout [UInt8]) {
         let start = bytes.count
         let timestamp = numbers.header(sequenceNumber: 0, ticks: sentTicks, marker: false).timestamp
@@ -348,7 +351,7 @@ package struct OutgoingStream {
         retransmissionNumbers?.notePacketSent(payloadSize: 0)
     }
 
-    /// Of packets of sound that follow each other, one in half a second tells it, as it is a tenth of one that is small.
+    /// Of a run of sound packets, one in half a second carries the capture time, which is a tenth of a small packet.
     private func tellsCaptureTime(_ packet: PacketHistory.Packet) -> Bool {
         isVideo ? packet.isFirst : packet.frame.followsSilence || packet.frame.number % 25 == 0
     }
@@ -375,7 +378,7 @@ package struct OutgoingStream {
                 isKeyframe: packet.frame.keyframe != nil,
                 structure: packet.isFirst ? packet.frame.keyframe : nil
             ),
-            // libwebrtc looks for it there.
+            // libwebrtc looks for the colour space there.
             tellsColourSpace: packet.isLast && packet.frame.keyframe != nil
         )
         if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }

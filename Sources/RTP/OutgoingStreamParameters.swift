@@ -1,14 +1,14 @@
 extension OutgoingStream {
-    /// What was negotiated with the peer.
+    /// The negotiated parameters of a stream.
     package struct Parameters: Equatable, Sendable {
         /// 0…127.
         package var payloadType: UInt8
-        /// Payload type of retransmissions (RFC 4588); nil repeats lost packets as they were.
+        /// Payload type of retransmissions (RFC 4588). If nil, lost packets are repeated unchanged.
         package var retransmissionPayloadType: UInt8?
-        /// Whether the peer says when a packet or a picture is lost (RFC 4585).
+        /// Whether the peer reports lost packets and pictures (RFC 4585).
         package var canAskForRepair: Bool
         package var extensions: HeaderExtensions
-        /// Identifies the media description; goes out if it has at most 16 bytes.
+        /// Names the media description. Sent if it has at most 16 bytes.
         package var mid: String
 
         package init(

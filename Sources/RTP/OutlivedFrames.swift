@@ -1,31 +1,31 @@
 import Time
 
-/// Decides when waiting pictures are given up because the link turns out to carry much less than they were made for: a smaller keyframe
-/// arrives sooner. Sans-IO: instants come from outside.
+/// Decides when to give up waiting pictures because the link carries much less than they were made for. A smaller
+/// keyframe arrives sooner. Sans-IO: instants come from outside.
 struct OutlivedFrames: Sendable {
-    /// The link has collapsed if it carries no more than this share of its highest estimate in the last two seconds. Otherwise pictures
-    /// were made for it as it is, and are never given up.
+    /// The link has collapsed if it carries no more than this share of its highest estimate in the last two seconds.
+    /// Otherwise the pictures fit the link, and are never given up.
     private static let collapse = 0.5
     /// The longest time until the last waiting byte leaves, …
     private static let longestWait = Duration.seconds(1)
     /// … if no more than this share of the frame has left.
     private static let largestShare = 0.5
-    /// The longest time until the last waiting byte arrives, behind those in flight. Most of these are lost in the queue of a link that
-    /// has become slow.
+    /// The longest time until the last waiting byte arrives, behind those in flight. Most of them are lost in the queue
+    /// of a link that has become slow.
     private static let longestArrival = Duration.seconds(4)
-    /// The least time between two times that pictures are given up: a smaller picture needs it to arrive.
+    /// The shortest time between two collapses. A smaller picture needs it to arrive.
     private static let interval = Duration.seconds(3)
 
     /// The highest estimate of the last two seconds, negated, in bits a second.
     private var highest = RecentMinimum(interval: 2000)
     private var earliest = Instant.start
 
-    /// Returns whether to give up the pictures that wait. True comes once for a collapse.
+    /// Returns whether to give up the waiting pictures. True comes once for a collapse.
     ///
     /// - Parameters:
     ///   - waiting: bytes that have not left.
-    ///   - sentShare: how much of the frame that is being sent has left, 0…1.
-    ///   - inFlight: bytes that have left, and on which no feedback has come.
+    ///   - sentShare: the share of the present frame that has left, 0…1.
+    ///   - inFlight: bytes that have left without feedback so far.
     ///   - estimate: the estimate of the link, in bits a second.
     mutating func judge(waiting: Int, sentShare: Double, inFlight: Int, estimate: Double, at now: Instant) -> Bool {
         highest.add(-estimate, at: Double(now.nanoseconds) / 1e6)

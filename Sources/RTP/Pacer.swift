@@ -1,6 +1,6 @@
 package import Time
 
-/// Holds what leaves to a steady rate after a short burst.
+/// Limits sending to a steady rate after a short burst.
 ///
 /// A token bucket in the form of the generic cell rate algorithm (ITU-T I.371): a packet may leave when it is at most
 /// the burst's duration ahead of a schedule at the given rate.
@@ -18,11 +18,11 @@ package struct Pacer: Sendable {
             self.burst = burst
         }
 
-        /// How many times the encoder's target packets leave at the most.
+        /// The pace of packets over the encoder's target, at the most.
         static let lead: UInt64 = 5
 
-        /// Five times the encoder's target in bits a second; at once 20 packets of 1200 bytes, about two frames of a lively screen at
-        /// 2.5 Mb/s, or 5 ms, whichever is more.
+        /// Five times the encoder's target in bits a second. The burst is 20 packets of 1200 bytes, about two frames of
+        /// a lively screen at 2.5 Mb/s, or 5 ms, whichever is more.
         package static func video(targetBitrate: UInt64) -> Pace {
             let rate = min(max(targetBitrate, 1), 1 << 40) * lead
             return Pace(rate: rate, burst: max(20 * 1200, Int(rate / 8 / 200)))
@@ -30,12 +30,12 @@ package struct Pacer: Sendable {
 
         /// - Parameters:
         ///   - rate: bits a second.
-        ///   - burst: the time for which so much may leave at once, but a packet at the least.
+        ///   - burst: the time whose bytes may leave at once; at least one packet.
         static func steady(rate: Double, burst: Duration) -> Pace {
             Pace(rate: UInt64(max(rate, 1)), burst: max(1200, Int(rate / 8 * burst.seconds)))
         }
 
-        /// How long `bytes` take; up to 1 GiB.
+        /// The duration of `bytes`, up to 1 GiB.
         func nanoseconds(of bytes: Int) -> Int64 { Int64(UInt64(min(bytes, 1 << 30)) * 8_000_000_000 / rate) }
     }
 
@@ -51,7 +51,7 @@ package struct Pacer: Sendable {
         scheduled.advanced(byNanoseconds: -pace.nanoseconds(of: max(pace.burst - size, 0)))
     }
 
-    /// A packet of `size` bytes leaves.
+    /// Records a packet of `size` bytes that leaves.
     package mutating func note(packetOf size: Int, at now: Instant) {
         scheduled = max(scheduled, now).advanced(byNanoseconds: pace.nanoseconds(of: size))
     }

@@ -1,15 +1,15 @@
 package import Media
 package import Time
 
-/// The latest packets of one rendition or sound, without what differs from peer to peer. Each stream reads them at its own
-/// place, and finds the packets that it has missed for a while.
+/// The latest packets of one rendition or sound, without the parts that differ from peer to peer. Each stream reads at
+/// its own place, and finds missed packets for a while.
 ///
 /// Packets are numbered from 0. One thread uses a history and the streams that read it.
 package final class PacketHistory {
-    /// A frame as the encoder made it. It is cut into payloads as these leave, so that its bytes lie here once.
+    /// A frame as the encoder made it. It is cut into payloads only when they leave, so that its bytes are stored once.
     package final class Frame: Sendable {
         fileprivate let bytes: [UInt8]
-        /// Nil for sound, of which each frame is one payload.
+        /// Nil for sound: each frame is one payload.
         fileprivate let fragments: PictureFragments?
         /// When the picture or the first sample was captured.
         package let capturedAt: Instant
@@ -23,9 +23,9 @@ package final class PacketHistory {
         package let number: UInt16
         /// Bytes of all frames that were appended before this one.
         fileprivate let start: UInt64
-        /// Width and height in pixels of a keyframe; nil for sound, and for a picture that needs the one before.
+        /// Width and height in pixels of a keyframe; nil for sound, and for a picture that depends on the one before.
         package let keyframe: (width: UInt16, height: UInt16)?
-        /// Whether it is sound, and nothing was heard just before it.
+        /// Whether it is the first sound after a silence.
         let followsSilence: Bool
 
         fileprivate init(
@@ -63,10 +63,10 @@ package final class PacketHistory {
             payloadSize = frame.fragments?.format.size(of: fragment) ?? frame.bytes.count
         }
 
-        /// Where in the frame the packet begins; in AV1 only about, as some bytes of a frame do not go out.
+        /// Where in the frame the packet begins. For AV1 it is approximate, as some bytes of a frame are not sent.
         fileprivate var offset: Int { min(fragment.range.lowerBound, frame.bytes.count) }
 
-        /// How much of the frame comes before the packet, 0…1.
+        /// The share of the frame before the packet, 0…1.
         var sentShare: Double { Double(offset) / Double(max(frame.bytes.count, 1)) }
 
         package var isFirst: Bool { fragment.isFirst }
@@ -80,17 +80,17 @@ package final class PacketHistory {
         }
     }
 
-    /// The beginning of a frame that can be decoded without the ones before: a keyframe, or any packet of sound.
+    /// The beginning of a frame that can be decoded alone: a keyframe, or any packet of sound.
     package struct Entry: Sendable, Equatable {
         package let index: UInt64
         package let appendedAt: Instant
     }
 
-    /// A stream may begin with a frame that is at most this old: the frames after it are sent in a burst.
+    /// The greatest age of a frame with which a stream may begin: the frames after it are sent in a burst.
     private static let entryLifetime = Duration.milliseconds(400)
 
     package let codec: StreamCodec
-    /// Nil for sound, of which each frame is one payload.
+    /// Nil for sound: each frame is one payload.
     private var packetizer: VideoPacketizer?
     private let maximumPayloadSize: Int
     private var slots: [Packet] = []
@@ -104,7 +104,7 @@ package final class PacketHistory {
     package private(set) var end: UInt64 = 0
     /// Packets before this one were forgotten.
     private var forgottenEnd: UInt64 = 0
-    /// The newest frame to begin with, whether or not it is still there.
+    /// The newest entry, whether or not it is still there.
     package private(set) var entry: Entry?
 
     /// A history of sound.
@@ -155,7 +155,7 @@ package final class PacketHistory {
         }
     }
 
-    /// The newest frame to begin with that is still there, unless it was appended before an instant or is old.
+    /// The newest entry that is still there; nil if it was appended before `instant` or is old.
     func entry(since instant: Instant? = nil, at now: Instant) -> UInt64? {
         guard let entry, entry.appendedAt >= instant ?? .start, now - entry.appendedAt <= Self.entryLifetime,
             contains(entry.index)
@@ -163,7 +163,7 @@ package final class PacketHistory {
         return entry.index
     }
 
-    /// Whether a stream can begin at once, with a frame that is there.
+    /// Whether a stream can begin at once.
     package func canBegin(at now: Instant) -> Bool { entry(at: now) != nil }
 
     /// Cuts an encoded picture into packets.
@@ -172,7 +172,7 @@ package final class PacketHistory {
     ///   - frame: the encoder's output, which is kept and not copied.
     ///   - dimensions: width and height in pixels.
     ///   - capturedAt: when the picture was on the screen.
-    ///   - captureTime: when it was taken from there, for `forget(takenBefore:)`; `capturedAt` if nil.
+    ///   - captureTime: when the pixels left the screen, for `forget(takenBefore:)`; `capturedAt` if nil.
     package func append(
         frame: [UInt8],
         isKeyframe: Bool,
@@ -198,8 +198,8 @@ package final class PacketHistory {
 
     /// Appends a packet of sound, at most `maximumPayloadSize` bytes.
     ///
-    /// - Parameter capturedAt: when its first sample was heard, reckoned in samples from the first of all: receivers take a
-    ///   difference from the length of the packet before for a gap.
+    /// - Parameter capturedAt: when its first sample was heard, counted in samples from the very first one: receivers
+    ///   take any difference from the length of the packet before for a gap.
     package func append(sound packet: [UInt8], capturedAt: Instant, now: Instant) {
         precondition(packetizer == nil && 1...maximumPayloadSize ~= packet.count)
         entry = Entry(index: end, appendedAt: now)
@@ -216,14 +216,14 @@ package final class PacketHistory {
         byteCount += UInt64(packet.count)
     }
 
-    /// Bytes of encoded frames from a packet that is still there to the end.
+    /// Bytes of the frames from a packet on, which must still be there, to the end.
     func size(from index: UInt64) -> Int {
         let packet = self[index]
         return Int(byteCount - packet.frame.start) - packet.offset
     }
 
-    /// Forgets the packets of all frames up to the last one that was taken before an instant: nobody begins with them,
-    /// goes on with them, or gets them again.
+    /// Forgets the packets of all frames up to the last one that was captured before an instant. No stream begins with
+    /// them, continues with them or repeats them.
     ///
     /// - Returns: whether there were any.
     package func forget(takenBefore instant: Instant) -> Bool {
@@ -232,7 +232,7 @@ package final class PacketHistory {
         return start > before
     }
 
-    /// Keeps that many packets from now on; of those that are there, the newest.
+    /// Keeps that many packets from now on, the newest ones.
     package func setCapacity(_ capacity: Int) {
         precondition(capacity > 0)
         let count = UInt64(min(slots.count, capacity))

@@ -1,10 +1,10 @@
-/// How one picture is laid out in RTP payloads.
+/// The layout of a picture in RTP payloads.
 enum PayloadFormat: Sendable {
     case vp8(VP8Descriptor)
     case vp9(VP9Descriptor)
     case av1(AV1Aggregation)
 
-    /// How many bytes of a picture of `size` bytes go into payloads.
+    /// Bytes of a picture of `size` bytes that go into payloads.
     func size(ofPicture size: Int) -> Int {
         switch self {
         case .vp8, .vp9: size
@@ -12,8 +12,8 @@ enum PayloadFormat: Sendable {
         }
     }
 
-    /// How many bytes of a picture always fit into a payload of `size` bytes. Each packet has room for the longest descriptor,
-    /// so that all get about the same size.
+    /// Bytes of a picture that always fit into a payload of `size` bytes. Each packet has room for the longest
+    /// descriptor, so that all have about the same size.
     func share(ofPayload size: Int) -> Int {
         switch self {
         case .vp8: size - VP8Descriptor.size

@@ -1,7 +1,7 @@
 /// The payloads of one picture, in order, each with its share of the picture's bytes.
 package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
     package struct Fragment: Equatable, Sendable {
-        /// Which of the bytes that go into payloads lie in this one. Never empty.
+        /// The range of this payload within the bytes that go into payloads. Never empty.
         package let range: Range<Int>
         package let isFirst: Bool
         package let isLast: Bool
@@ -9,7 +9,7 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
 
     /// How many fragments the picture has; their sizes differ by one byte at most.
     package let count: Int
-    /// How they are written.
+    /// The layout of the payloads.
     let format: PayloadFormat
     private let size: Int
     private var index = 0

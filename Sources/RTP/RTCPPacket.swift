@@ -11,7 +11,7 @@ package enum RTCPPacket: Equatable, Sendable {
     case maximumBitrate(ReceiverEstimatedMaximumBitrate)
 }
 
-/// What a receiver saw of one stream (RFC 3550 §6.4.1).
+/// A receiver's counts for one stream (RFC 3550 §6.4.1).
 package struct ReportBlock: Equatable, Sendable {
     /// The stream reported on.
     package var ssrc: UInt32
@@ -25,16 +25,16 @@ package struct ReportBlock: Equatable, Sendable {
     package var jitter: UInt32
     /// The middle 32 bits of the last sender report's NTP time; 0 if none came.
     package var lastSenderReport: UInt32
-    /// Since that report came, in 1/65536 s.
+    /// The time since that report came, in 1/65536 s.
     package var delaySinceLastSenderReport: UInt32
 
-    /// The time there and back of the sender report that the block answers (RFC 3550 §6.4.1, `DLSR`).
+    /// The round trip of the sender report that the block answers (RFC 3550 §6.4.1, `DLSR`).
     ///
-    /// Nil if it answers none, or if its times are not possible.
+    /// Nil if it answers none, or its times are impossible.
     package func roundTripTime(arrivedAt now: NTPTime) -> Duration? {
         if lastSenderReport == 0 { return nil }
         let elapsed = now.middle &- lastSenderReport
-        // Rounding may leave it a tick short, and no path takes half of the 18 hours that fit in 32 bits.
+        // Rounding may make it a tick too short. No path takes half of the 18 hours that fit in 32 bits.
         let trip = Int32(truncatingIfNeeded: elapsed &- delaySinceLastSenderReport)
         return trip < -1 ? nil : .seconds(max(trip, 0)) / 65536
     }
@@ -83,7 +83,7 @@ package struct PictureLossIndication: Equatable, Sendable {
 /// RFC 5104 §4.3.1.
 package struct FullIntraRequest: Equatable, Sendable {
     package struct Command: Equatable, Sendable {
-        /// In a received packet the stream that should send an intra picture.
+        /// In a received packet: the stream that shall send an intra picture.
         package var ssrc: UInt32
         /// One more for each new command, modulo 256; the same in a repetition.
         package var sequenceNumber: UInt8
@@ -93,10 +93,10 @@ package struct FullIntraRequest: Equatable, Sendable {
     package var commands: [Command]
 }
 
-/// What the receiver believes that its link carries (draft-alvestrand-rmcat-remb-03 §2.2).
+/// The receiver's own estimate of its link (draft-alvestrand-rmcat-remb-03 §2.2).
 package struct ReceiverEstimatedMaximumBitrate: Equatable, Sendable {
     package var sender: UInt32
-    /// Bits a second, of all streams together.
+    /// Bits a second of all streams together.
     package var bitrate: Double
 }
 

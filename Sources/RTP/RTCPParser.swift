@@ -1,8 +1,8 @@
-/// Why a datagram is not RTCP. Nothing in it can be trusted then (RFC 3550 §A.2).
+/// The reason why a datagram is not RTCP. Nothing in it can be trusted then (RFC 3550 §A.2).
 package enum MalformedRTCP: Error, Equatable {
     /// A packet's header is not that of RTCP version 2.
     case version
-    /// A packet ends before its fields do, or the datagram before its packets do.
+    /// A packet ends before its fields, or the datagram before its packets.
     case truncated
     /// A field contradicts the packet's length.
     case inconsistent
@@ -68,7 +68,7 @@ extension ReceiverEstimatedMaximumBitrate {
         sender = try reader.uint32()
         try reader.skip(4)
         guard reader.count >= 8, try reader.array(4) == Array("REMB".utf8) else { return nil }
-        // 8 bits of a count of SSRCs, 6 of an exponent, and 18 of a mantissa. The SSRCs add nothing.
+        // 8 bits count SSRCs, 6 are an exponent, and 18 a mantissa. The SSRCs add nothing.
         let fields = try reader.uint32()
         bitrate = Double(sign: .plus, exponent: Int(fields >> 18 & 0x3F), significand: Double(fields & 0x3FFFF))
     }

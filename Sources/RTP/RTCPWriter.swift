@@ -33,7 +33,7 @@ extension ReportBlock {
 }
 
 extension GenericNACK {
-    /// Appends the packet. The numbers are in order; each field of it names one, and any of the 16 that follow.
+    /// Appends the packet. The numbers are in order. Each field holds one number, and any of the 16 that follow it.
     package func write(to datagram: inout [UInt8]) {
         RTCPPacket.write(kind: 205, count: 1, to: &datagram) { body in
             body.append(bigEndian: sender)

@@ -1,7 +1,7 @@
 import Media
 package import Time
 
-/// The numbers of one outgoing stream: numbers its packets, stamps them, counts them and reports on them (RFC 3550 §5.1, §6.4.1).
+/// The numbers of one outgoing stream: sequence numbers, timestamps, counts and reports (RFC 3550 §5.1, §6.4.1).
 package struct RTPStream: Sendable {
     package let ssrc: UInt32
     /// Ticks a second.
@@ -44,8 +44,8 @@ package struct RTPStream: Sendable {
         )
     }
 
-    /// In the lower half: a receiver that misses the first packets of an encrypted stream must not miss the first wrap of
-    /// its numbers with them (RFC 3711 §3.3.1).
+    /// In the lower half. A receiver that misses the first packets of an encrypted stream must not miss the first wrap
+    /// of its numbers too (RFC 3711 §3.3.1).
     static func firstSequenceNumber(using random: inout some RandomNumberGenerator) -> UInt16 {
         .random(in: 1...0x7FFF, using: &random)
     }
@@ -56,9 +56,9 @@ package struct RTPStream: Sendable {
         return header(nextSequenceNumber, timestamp, marker)
     }
 
-    /// The header of a packet that is numbered elsewhere.
+    /// The header of a packet that has a number already.
     ///
-    /// - Parameter ticks: when its picture was captured, on the stream's clock without its offset.
+    /// - Parameter ticks: the instant of its picture, on the stream's clock without its offset.
     package func header(sequenceNumber: UInt16, ticks: UInt64, marker: Bool) -> RTPHeader {
         header(sequenceNumber, timestampOffset &+ UInt32(truncatingIfNeeded: ticks), marker)
     }
@@ -79,13 +79,13 @@ package struct RTPStream: Sendable {
     /// Gives all later packets earlier timestamps.
     package mutating func advance(byTicks ticks: UInt64) { timestampOffset &-= UInt32(truncatingIfNeeded: ticks) }
 
-    /// A packet went out, with so many bytes of payload.
+    /// Counts a sent packet.
     package mutating func notePacketSent(payloadSize: Int) {
         packetCount &+= 1
         octetCount &+= UInt32(truncatingIfNeeded: payloadSize)
     }
 
-    /// The report of an instant: what was sent, and where the capture timeline stands against the wall clock.
+    /// The counts at an instant, and the capture clock against the wall clock.
     package func senderReport(at now: Instant, clock: ClockReading) -> SenderReport {
         SenderReport(
             ssrc: ssrc,
@@ -96,7 +96,7 @@ package struct RTPStream: Sendable {
         )
     }
 
-    /// An instant on the clock of all streams of a rate. Split so that none overflows.
+    /// An instant on a clock of this rate. Split so that nothing overflows.
     package static func ticks(_ instant: Instant, _ clockRate: Int) -> UInt64 {
         let (seconds, rest) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         return seconds * UInt64(clockRate) + rest * UInt64(clockRate) / 1_000_000_000

@@ -1,21 +1,21 @@
 import Time
 
-/// Tells from a peer's regular reports on all streams whether packets still reach it.
+/// Judges from a peer's regular reports on all streams whether packets still reach it.
 ///
-/// ICE's own checks (RFC 7675) tell that there is a peer, not that media arrive: one that moved to another network
-/// may go on to answer from there while its packets go to the old one (RFC 8083 §4.2).
+/// ICE's own checks (RFC 7675) show that there is a peer, not that media arrives. A peer that moved to another network
+/// may still answer from there while its packets go to the old one (RFC 8083 §4.2).
 struct Reachability: Sendable {
-    /// A peer that has reported regularly, and then sends no RTCP for this long, is gone; as long as consent lasts (RFC 7675
-    /// §5.1).
+    /// A peer that has reported regularly and then sends no RTCP for this long is gone. It equals the lifetime of
+    /// consent (RFC 7675 §5.1).
     static let silenceLimit = Duration.seconds(30)
-    /// How long a peer whose time is up may take to be heard after this machine was suspended: the longest interval between its
-    /// reports (RFC 3550 §6.3.1, of a session in which both send).
+    /// After a suspend of this machine, a peer whose time is up has this long to be heard: the longest interval between
+    /// its reports (RFC 3550 §6.3.1, of a session in which both send).
     static let wakingTime = Duration.seconds(7)
-    /// A peer that reports for this long that nothing more arrives is gone: three report intervals (RFC 3550 §6.2).
+    /// A peer that reports no arrivals for this long is gone: three report intervals (RFC 3550 §6.2).
     static let starvationLimit = Duration.seconds(15)
-    /// Fewer packets than this may all have been lost by chance.
+    /// Fewer packets may all be lost by chance.
     private static let fewestPackets: UInt64 = 4
-    /// Some peers report once or never, and some send a report for each stream.
+    /// Some peers report once or never. Some send a report for each stream.
     private static let fewestReportsOfEachStream = 2
 
     private let fewestReports: Int
@@ -25,21 +25,21 @@ struct Reachability: Sendable {
     private(set) var heardAt: Instant?
     /// When the peer has been silent for too long.
     private var silentAt: Instant?
-    /// By SSRC, the highest sequence number that has arrived, and how many packets had been sent when it last moved.
+    /// By SSRC: the highest sequence number that arrived, and the count of sent packets when it last moved.
     private var progress: [UInt32: (highest: UInt32, sentThen: UInt64)] = [:]
-    /// When the peer has starved for too long; nil while it does not.
+    /// When the peer has starved for too long; nil while packets arrive.
     private var starvedAt: Instant?
 
     init(streamCount: Int = 1) { fewestReports = Self.fewestReportsOfEachStream * streamCount }
 
-    /// A regular report came, on whichever streams.
+    /// Records a regular report on any stream.
     mutating func noteReport(now: Instant) {
         reportCount += 1
         reportedAt = now
         noteFeedback(now: now)
     }
 
-    /// A report tells how far a stream has arrived. The peer starves while packets are sent and no stream moves.
+    /// Records how far a stream has arrived. The peer starves while packets are sent and no stream moves.
     ///
     /// - Parameters:
     ///   - highest: the highest sequence number that arrived, extended.
@@ -55,15 +55,15 @@ struct Reachability: Sendable {
         }
     }
 
-    /// Feedback of any kind came. A peer that asks for one keyframe after the other may not get to report (RFC 4585 §3.5.3:
-    /// early feedback puts off the next regular packet).
+    /// Records feedback of any kind. A peer that keeps asking for keyframes may not get to report: early feedback
+    /// delays the next regular packet (RFC 4585 §3.5.3).
     mutating func noteFeedback(now: Instant) {
         heardAt = now
         silentAt = now + Self.silenceLimit
     }
 
-    /// This machine was suspended, and the peer's clock went on: what it has said meanwhile is yet to be read. A peer that was not
-    /// heard for less time than it may be silent has as long as ever.
+    /// Gives peers time after a suspend of this machine: their words of that time are not read yet. A peer whose time
+    /// is not up keeps its whole time.
     mutating func slept(for time: Duration, now: Instant) {
         guard time >= Self.silenceLimit else { return }
         silentAt = silentAt.map { max($0 - time, min($0, now + Self.wakingTime)) }
@@ -74,6 +74,6 @@ struct Reachability: Sendable {
         return deadline.map { now >= $0 } ?? false
     }
 
-    /// When the peer is lost if it stays silent; nil if it need not say anything.
+    /// When the peer is lost if it stays silent; nil if it need not report.
     var deadline: Instant? { reportCount >= fewestReports ? silentAt : nil }
 }

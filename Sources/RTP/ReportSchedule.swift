@@ -1,7 +1,7 @@
 package import Time
 
-/// When sender reports are due: with the first packet, and then every 0.5 to 1.5 s, chosen at random so that senders do not
-/// fall into step (RFC 3550 §6.2, §6.3.1).
+/// The times of sender reports: with the first packet, and then every 0.5 to 1.5 s. The interval is random, so that
+/// senders do not fall into step (RFC 3550 §6.2, §6.3.1).
 package struct ReportSchedule: Sendable {
     private var random: SplitMix64
     /// Nil before the first packet.
@@ -18,7 +18,7 @@ package struct ReportSchedule: Sendable {
     }
 }
 
-/// A name that says nothing about what it names: random hexadecimal digits, of four bits each.
+/// A random name without meaning: hexadecimal digits of four bits each.
 package func randomName(digits: Int, using random: inout some RandomNumberGenerator) -> String {
     (0..<digits).map { _ in String(random.next(upperBound: 16 as UInt8), radix: 16) }.joined()
 }

@@ -1,8 +1,8 @@
 import Time
 
-/// Packets that a peer has lost and that wait to be sent again, by their numbers in the history.
+/// Lost packets of a peer that wait to be sent again, by their numbers in the history.
 struct Retransmissions: Sendable {
-    /// A packet that waits, or that was sent again lately.
+    /// A packet that waits, or was sent again recently.
     private struct Slot {
         var index: UInt64 = 0
         var isWaiting = false
@@ -11,30 +11,30 @@ struct Retransmissions: Sendable {
 
     /// The most packets that wait.
     static let limit = 512
-    /// A request for the same packet within this time is a repetition, whatever the round trip.
+    /// A second request for a packet within this time is a repetition, whatever the round trip.
     private static let shortestPatience = Duration.milliseconds(10)
     /// The fewest bytes that may be sent again at once: a whole keyframe.
     private static let keyframeSize = 160_000
-    /// The size in bytes with which every packet is counted.
+    /// The size in bytes at which every packet is counted.
     private static let packetSize = 1200
 
     private var waiting: [UInt64] = []
-    /// By number modulo the count: a request takes as long however much waits.
+    /// By number modulo the count. A request takes the same time however many packets wait.
     private var slots = [Slot](repeating: Slot(), count: limit)
     /// Packets before this one are gone.
     private var start: UInt64 = 0
 
-    /// The pace of retransmissions to one peer. Where much is lost, sending more makes it worse (RFC 4588 §7).
+    /// The pace of retransmissions to one peer. At high loss, sending more makes it worse (RFC 4588 §7).
     ///
-    /// - Parameter pace: of all packets. A tenth of it may be sent again, which is half of the encoder's target.
+    /// - Parameter pace: of all packets. A tenth of it may be sent again: half of the encoder's target.
     static func budget(of pace: Pacer.Pace) -> Pacer.Pace {
         Pacer.Pace(rate: max(pace.rate / 10, 1), burst: max(pace.burst, keyframeSize))
     }
 
     private func slot(of index: UInt64) -> Int { Int(index % UInt64(Self.limit)) }
 
-    /// Notes a lost packet, unless it is gone, waits already, was sent again so lately that it may still be on its way, or
-    /// is one too many.
+    /// Adds a lost packet. Left out are packets that are gone, that wait already, that were sent again so recently that
+    /// they may be on their way, and those beyond the limit.
     mutating func request(_ index: UInt64, roundTripTime: Duration?, budget: inout Pacer, now: Instant) {
         let patience = max(roundTripTime ?? .zero, Self.shortestPatience)
         let slot = slots[slot(of: index)]
@@ -45,7 +45,8 @@ struct Retransmissions: Sendable {
         add(index)
     }
 
-    /// Notes a packet that is to be sent again, whether or not the peer asked for it, unless it waits already or is one too many.
+    /// Adds a packet, whether or not the peer asked for it. Left out are packets that wait already, and those beyond
+    /// the limit.
     mutating func add(_ index: UInt64) {
         let slot = slot(of: index)
         guard !slots[slot].isWaiting else { return }
@@ -60,10 +61,10 @@ struct Retransmissions: Sendable {
         drop { $0 < start }
     }
 
-    /// The next packet that is still there.
+    /// The next packet that the history still has.
     func next(in history: borrowing PacketHistory) -> UInt64? { waiting.first { history.contains($0) } }
 
-    /// The next packet, which `next` gave, is sent.
+    /// Records that the next packet, which `next` gave, is sent.
     mutating func noteSent(_ index: UInt64, at now: Instant) {
         let count = waiting.firstIndex(of: index)! + 1
         for gone in waiting.prefix(count) { slots[slot(of: gone)].isWaiting = false }

@@ -1,23 +1,24 @@
 package import Time
 
-/// All streams to one peer, with what they share: one name, one schedule of reports, one pace, one round trip time, one
-/// judgement of whether the peer is in reach.
+/// All streams to one peer, with their common state: one name, one schedule of reports, one pace, one round trip time,
+/// and one judgement of reachability.
 ///
-/// After each call that changes it, or when a history has grown, write packets with `writeNext` until it returns false, and
-/// call again when `nextDeadline` comes.
+/// After each call that changes it, or when a history has grown, write packets with `writeNext` until it returns false.
+/// Call again when `nextDeadline` comes.
 package struct StreamBundle {
     /// The most streams: one datagram must hold a report and a goodbye on all of them.
     package static let limit = 15
 
-    /// The streams in the order of the session description, with a mid of its own each.
+    /// The streams in the order of the session description, each with its own mid.
     package private(set) var streams: [OutgoingStream] = []
     package let canonicalName: String
-    /// Nil before the first report that shows it.
+    /// Nil before a report shows it.
     package private(set) var roundTripTime: Duration?
     private let clock: ClockReading
     /// Estimates the link by transport-wide feedback; nil without transport-wide numbers.
     package private(set) var estimator: BandwidthEstimator?
-    /// Estimates the link by REMB and reports, if there is no estimator; nil for a multicast group, whose reports are on many links.
+    /// Estimates the link by REMB and reports, if there is no estimator. Nil for a multicast group, whose reports cover
+    /// many links.
     private var reported: ReportedRate?
     /// The pace of all streams together if the link sets no limit.
     private var fullPace: Pacer.Pace
@@ -29,19 +30,19 @@ package struct StreamBundle {
     private var pacer: Pacer
     private var repairBudget: Pacer
     private var reports: ReportSchedule
-    /// Nil where peers need not report.
+    /// Nil if the peer need not report.
     private var reachability: Reachability?
-    /// The stream whose packet goes first if several of pictures wait.
+    /// The stream whose packet goes first if several video streams wait.
     private var turn = 0
 
     /// - Parameters:
-    ///   - streams: what was negotiated for each, and its packets; 1…`limit`.
-    ///   - name: the canonical name, if they belong to those of another bundle.
-    ///   - pace: of all together, at the most. What the peer's feedback tells of the link slows it down.
+    ///   - streams: the negotiated parameters of each, and its packets; 1…`limit`.
+    ///   - name: the canonical name, if they belong to the streams of another bundle.
+    ///   - pace: of all together, at the most. The peer's feedback on the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
-    ///   - audience: who sees the streams.
-    ///   - opensSpeakers: whether the peer opens its speakers for the first packet of sound, which it plays live.
-    ///   - clock: the capture clock and the wall clock at one instant; reports tie them together.
+    ///   - audience: the viewers behind the peer.
+    ///   - opensSpeakers: whether the first packet of sound, which is live, makes the peer open its speakers.
+    ///   - clock: the capture clock and the wall clock at one instant. Reports tie them together.
     package init(
         _ streams: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         name: String? = nil,
@@ -69,7 +70,7 @@ package struct StreamBundle {
         reports = ReportSchedule(seed: random.next())
         if judgesReach { reachability = Reachability(streamCount: streams.count) }
         if streams.contains(where: { $0.parameters.extensions.transportNumber != nil }) {
-            // The first packets show whether the link is as fast.
+            // The first packets show whether the link carries it.
             estimator = BandwidthEstimator(start: Double(pace.rate), ceiling: Double(pace.rate))
             probe = estimator?.firstProbe
             followEstimate()
@@ -81,18 +82,18 @@ package struct StreamBundle {
     /// The stream of a media description; nil if there is none.
     package subscript(mid: String) -> OutgoingStream? { streams.first { $0.mid == mid } }
 
-    /// What the link carries, in bits a second; nil while nothing tells.
+    /// The rate that the link carries, in bits a second; nil while unknown.
     package var linkRate: Double? {
         guard let estimator else { return reported?.rate.map { min($0, Double(fullPace.rate)) } }
         return estimator.isMeasured ? estimator.estimate : nil
     }
 
-    // MARK: - Out
+    // MARK: - Output
 
     /// Appends the next RTP packet that may leave at `now`. Returns false if there is none.
     ///
-    /// Sound leaves at once: it is little, and soon too late. What it takes, pictures make up for. Their streams take turns, a packet
-    /// each. Within a stream, what was lost goes before what is new.
+    /// Sound leaves at once: it is small, and soon too late. Video gives up the rate that sound takes. Video streams
+    /// take turns, a packet each. Within a stream, lost packets go before new ones.
     package mutating func writeNext(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         for index in streams.indices { streams[index].catchUp(at: now) }
         repeatTail(at: now)
@@ -100,7 +101,7 @@ package struct StreamBundle {
         guard let (index, size) = sound ?? paced ?? padding else { return false }
         if sound == nil {
             if estimator?.roomAt(now) != nil {
-                // The next packet leaves when the peer has told of others: that is another train.
+                // The next packet waits for feedback on others, so it begins another train.
                 hasWaiting = false
                 return false
             }
@@ -125,8 +126,8 @@ package struct StreamBundle {
         return true
     }
 
-    /// The path to the peer has changed: the estimate of the link no longer holds. Packets on the old path are lost, and the peer may not be
-    /// able to say so yet: it needs keyframes.
+    /// The path to the peer has changed, so the estimate of the link no longer holds. Packets on the old path are lost,
+    /// and the peer may not be able to report that yet. So it needs keyframes.
     package mutating func linkChanged(at now: Instant) {
         estimator?.changeLink()
         outlived = OutlivedFrames()
@@ -138,7 +139,7 @@ package struct StreamBundle {
         notePacketsDropped()
     }
 
-    /// Has the last packet sent again if no feedback comes for long.
+    /// Sends the last packet again if no feedback comes for long.
     private mutating func repeatTail(at now: Instant) {
         guard paced == nil, let estimator, let packet = tail.takeCopy(timeout: estimator.probeTimeout, at: now) else {
             return
@@ -151,17 +152,17 @@ package struct StreamBundle {
         guard estimator != nil else { return }
         estimator?.noteSent(size: size, followsAtOnce: hasWaiting, at: now)
         let rest = probe?.after(packetOf: size)
-        // Only while something is sent anyway, so that silence costs nothing.
+        // Only while there is something to send, so that silence costs nothing.
         let wanted = wantedRate(at: now)
         let first = probe == nil ? estimator?.takeProbe(for: wanted, at: now) : nil
-        // What leaves at another rate is another train.
+        // A packet at another rate begins another train.
         hasWaiting = (paced != nil || rest != nil) && first == nil && (rest == nil) == (probe == nil)
         probe = rest ?? first
         followEstimate()
     }
 
-    /// The rate at which the bundle would send over a link without limit, in bits a second: the encoder's target with headers and repair, or
-    /// infinity while more than 100 ms of pictures wait.
+    /// The rate of the bundle on a link without limit, in bits a second: the encoder's target with headers and repair,
+    /// or infinity while more than 100 ms of pictures wait.
     private func wantedRate(at now: Instant) -> Double {
         backlog(at: now) > .milliseconds(100) ? .infinity : 1.3 * Double(fullPace.rate / Pacer.Pace.lead)
     }
@@ -208,10 +209,11 @@ package struct StreamBundle {
     }
 
     /// When `writeNext` or `writeReport` has something to write, a keyframe may be asked for, or the peer is lost; nil
-    /// while there is nothing to wait for. May lie in the past.
+    /// while nothing is due. May lie in the past.
     ///
-    /// A single stream of pictures waits for three quarters of a burst, if there is as much: packets one by one would cost more for
-    /// waking up than for sending, and the last one would leave no earlier. Of several, none waits for a burst of another.
+    /// A single video stream waits for three quarters of a burst, if that much waits: waking up for each packet would
+    /// cost more than sending it, and the last one would leave no earlier. Of several streams, none waits for the burst
+    /// of another.
     package var nextDeadline: Instant? {
         if sound != nil { return .start }
         let packet = (paced ?? padding).map { next in
@@ -231,8 +233,8 @@ package struct StreamBundle {
         return size == 0 ? .zero : pacer.delay(of: size, at: now)
     }
 
-    /// Appends one report on all streams that have sent, with their name, if it is due (RFC 3550 §6.1). Returns whether it
-    /// was.
+    /// Appends one report on all streams that have sent, with their name, if it is due (RFC 3550 §6.1). Returns whether
+    /// it was.
     package mutating func writeReport(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         guard reports.isDue(at: now) else { return false }
         appendReport(at: now, to: &bytes)
@@ -254,30 +256,30 @@ package struct StreamBundle {
         streams.map { SourceDescription(ssrc: $0.ssrc, canonicalName: canonicalName) }.write(to: &bytes)
     }
 
-    /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
+    /// Whether the peer needs a new keyframe of a stream. True comes once for a request.
     package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard let index = index(of: mid) else { return false }
         return streams[index].keyframeNeed?.takeRequest(at: now) ?? false
     }
 
-    /// Packets that were written were dropped before they left: all streams need keyframes.
+    /// Written packets were dropped before they left, so all streams need keyframes.
     package mutating func notePacketsDropped() {
         for index in streams.indices { streams[index].keyframeNeed?.ariseAnew() }
     }
 
-    /// When the peer sent feedback last; nil if it has not, or need not.
+    /// When the peer last sent feedback; nil if it has not, or need not.
     package var heardAt: Instant? { reachability?.heardAt }
 
-    /// Whether the peer is out of reach: its regular reports have stopped, or tell that nothing arrives.
+    /// Whether the peer is out of reach: its regular reports have stopped, or show no arrivals.
     package func isLost(at now: Instant) -> Bool { reachability?.isLost(at: now) ?? false }
 
-    /// This machine was suspended, and the clock stood still meanwhile.
+    /// This machine was suspended, and its clock stood still meanwhile.
     package mutating func slept(for time: Duration, now: Instant) { reachability?.slept(for: time, now: now) }
 
     /// Goes on with another codec of the same clock in one stream.
     ///
     /// - Parameters:
-    ///   - parameters: what was negotiated for that codec; its mid says which stream.
+    ///   - parameters: the negotiated parameters of that codec. Their mid names the stream.
     ///   - history: its packets.
     package mutating func change(to parameters: OutgoingStream.Parameters, from history: PacketHistory) {
         guard let index = index(of: parameters.mid) else { return }
@@ -285,9 +287,9 @@ package struct StreamBundle {
         tail.forget(stream: index)
     }
 
-    /// Keeps only those streams of an offer that the peer has accepted. Nothing of them has been sent yet.
+    /// Keeps only the streams of an offer that the peer has accepted. Nothing of them has been sent yet.
     ///
-    /// - Parameter accepted: what was negotiated for each, and its packets; never empty.
+    /// - Parameter accepted: the negotiated parameters of each, and its packets; never empty.
     package mutating func keep(_ accepted: [(parameters: OutgoingStream.Parameters, history: PacketHistory)]) {
         precondition(!accepted.isEmpty)
         streams.removeAll { stream in !accepted.contains { $0.parameters.mid == stream.mid } }
@@ -307,15 +309,15 @@ package struct StreamBundle {
         followEstimate()
     }
 
-    /// Leaves out the next sound: the peer has as much too much in its buffer. Sequence numbers have no gap, so the peer takes nothing for
-    /// lost.
+    /// Leaves out the next sound: the peer's buffer holds that much too much. Sequence numbers have no gap, so the peer
+    /// counts no loss.
     package mutating func skipSound(_ length: Duration, at now: Instant) {
         for index in streams.indices { streams[index].skip(length, at: now) }
     }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// Takes a packet of RTCP from the peer.
+    /// Receives a packet of RTCP.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         reachability?.noteFeedback(now: now)
         switch packet {
@@ -363,7 +365,7 @@ package struct StreamBundle {
 
     private mutating func noteReports(_ blocks: [ReportBlock], of reporter: UInt32, now: Instant) {
         reachability?.noteReport(now: now)
-        // Of several streams, the first of pictures tells of the link.
+        // Of several streams, the first video stream speaks for the link.
         let telling = streams.firstIndex(where: \.isVideo) ?? 0
         for index in streams.indices {
             let ssrc = streams[index].ssrc

@@ -1,9 +1,9 @@
 package import Media
 
-/// What the payloads of a stream are encoded with.
+/// The encoding of a stream's payloads.
 package enum StreamCodec: Hashable, Sendable {
     case video(VideoCodec)
-    /// Sound by Opus (RFC 7587): a packet in each payload, which needs none before it.
+    /// Sound in Opus (RFC 7587). Each payload is a packet that can be decoded alone.
     case opus
 
     package static let allCases = VideoCodec.allCases.map(StreamCodec.video) + [.opus]

@@ -1,9 +1,10 @@
 import Time
 
-/// Sends the last packet again while nothing is heard of what was sent: no later one shows the peer that it is lost.
+/// Sends the last packet again while there is no feedback: no later packet would show the peer that it is lost.
 ///
-/// It is the probe timeout of RFC 9002 §6.2, but copies double where that one waits twice as long: a link that loses many packets
-/// in a row is past them sooner. New packets neither put the timeout off nor begin the count anew; an arrival does both.
+/// This is the probe timeout of RFC 9002 §6.2, but the number of copies doubles instead of the wait: a link that loses
+/// many packets in a row is past them sooner. New packets neither delay the timeout nor restart the count. An arrival
+/// does both.
 struct TailProbe: Sendable {
     struct Packet: Sendable, Equatable {
         /// The transport-wide number under which it left first.
@@ -16,34 +17,34 @@ struct TailProbe: Sendable {
     /// 31 copies in all.
     private static let mostTimeouts = 5
 
-    /// The newest of the packets of which nothing is heard; nil if there is none.
+    /// The newest packet without feedback; nil if there is none.
     private(set) var packet: Packet?
     private var timeoutAt = Instant.start
     private var timeouts = 0
-    /// Yet to be sent after the last timeout.
+    /// Copies to send after the last timeout.
     private var copies = 0
 
-    /// When the packet is sent again; nil while there is nothing to send or no use in it.
+    /// When the packet is sent again; nil if there is nothing to send, or no use in it.
     var deadline: Instant? {
         if packet == nil { return nil }
         if copies > 0 { return .start }
         return timeouts < Self.mostTimeouts ? timeoutAt : nil
     }
 
-    /// A packet leaves for the first time.
+    /// Records a packet that leaves for the first time.
     mutating func noteSent(_ packet: Packet, timeout: Duration, at now: Instant) {
         if self.packet == nil { timeoutAt = now + timeout }
         self.packet = packet
     }
 
-    /// The peer tells of a packet that it was not known to have.
+    /// Records an arrival that was not known yet.
     mutating func noteArrival(of number: UInt64, timeout: Duration, now: Instant) {
         (timeouts, copies) = (0, 0)
         timeoutAt = now + timeout
         if let packet, number >= packet.number { self.packet = nil }
     }
 
-    /// The packet to send once more now; nil if none is.
+    /// The packet to send again now; nil for none.
     mutating func takeCopy(timeout: Duration, at now: Instant) -> Packet? {
         guard let packet, let deadline, deadline <= now else { return nil }
         if copies == 0 {
@@ -55,7 +56,7 @@ struct TailProbe: Sendable {
         return packet
     }
 
-    /// The way to the peer is another one: the packet is sent there at once.
+    /// The path to the peer has changed: the packet is sent there at once.
     mutating func retry(at now: Instant) { (timeouts, copies, timeoutAt) = (0, 0, now) }
 
     /// The history of a stream is gone.

@@ -43,7 +43,7 @@ struct VP8Descriptor: Sendable {
 /// |     P_DIFF    |  the picture before
 /// +-+-+-+-+-+-+-+-+
 /// ```
-/// Z, a hint about higher spatial layers, says nothing where there is one layer and no layer index; it stays 0. In
+/// Z, a hint about higher spatial layers, has no meaning with one layer and without a layer index; it stays 0. In
 /// non-flexible mode references follow from the picture group, so the scalability structure must hold one.
 struct VP9Descriptor: Sendable {
     private static let size = 3

@@ -3,8 +3,8 @@ package import Media
 /// Cuts encoded pictures into RTP payloads: VP8 (RFC 7741), VP9 in non-flexible mode (RFC 9628) or AV1 (RTP Payload
 /// Format For AV1, version 1.0).
 ///
-/// One stream, one spatial and one temporal layer, every picture a reference for the next. Each picture must be one
-/// that goes out: a picture skipped by the encoder takes no picture ID.
+/// One stream, one spatial and one temporal layer; every picture is a reference for the next. Pass only pictures that
+/// are sent: a picture that the encoder skipped takes no picture ID.
 package struct VideoPacketizer: Sendable {
     package let codec: VideoCodec
     /// Bytes of an RTP packet, header included.
@@ -15,7 +15,7 @@ package struct VideoPacketizer: Sendable {
     private var baseLayerIndex: UInt8
 
     /// - Parameters:
-    ///   - maximumPacketSize: bytes, at least 64. Leave room for what is added later, such as an SRTP tag.
+    ///   - maximumPacketSize: bytes, at least 64. Leave room for later additions, such as an SRTP tag.
     ///   - pictureID: of the first picture; better random, as both RFCs allow.
     package init(codec: VideoCodec, maximumPacketSize: Int = 1200, pictureID: UInt16, baseLayerIndex: UInt8 = 0) {
         precondition(maximumPacketSize >= 64)
@@ -29,7 +29,7 @@ package struct VideoPacketizer: Sendable {
     ///
     /// - Parameters:
     ///   - picture: the encoded picture, at least a byte; of AV1 a temporal unit.
-    ///   - dimensions: width and height of the picture, 1…65535 pixels; goes out with VP9 keyframes.
+    ///   - dimensions: width and height of the picture, 1…65535 pixels. Sent with VP9 keyframes.
     package mutating func packetize(
         _ picture: Span<UInt8>,
         isKeyframe: Bool,

@@ -1,17 +1,18 @@
 package import Time
 
-/// How much work one peer may make for a thread that all peers share: a token bucket, in bytes that come from the peer. A datagram
-/// beyond it is dropped unread, as on a lossy path.
+/// Limits one peer's work for a thread that all peers share: a token bucket of bytes from the peer. A datagram beyond
+/// it is dropped unread, as on a lossy path.
 ///
-/// Bytes measure the work because nothing that a peer sends costs more than in proportion to them: no list in a packet is longer than
-/// the packet, and no step takes longer the more waits.
+/// Bytes measure the work, as the cost of a peer's datagrams is at most proportional to them: no list in a packet is
+/// longer than the packet, and no step takes longer the more packets wait.
 package struct WorkBudget: Sendable {
-    /// Bytes that cost as much as a datagram itself does, which is received, checked and decrypted.
+    /// The cost of receiving, checking and decrypting a datagram, in bytes.
     static let overhead = 1000
 
     private var bucket: Pacer
 
-    /// - Parameter sendsVideo: whether the peer's pictures are taken. Feedback and a voice take less than a tenth of what they do.
+    /// - Parameter sendsVideo: whether the peer's pictures are received. Feedback and a voice take less than a tenth of
+    ///   that.
     package init(sendsVideo: Bool) {
         // 1,200 datagrams of feedback a second at the most, or 55 Mb/s of pictures.
         bucket = Pacer(
@@ -20,7 +21,7 @@ package struct WorkBudget: Sendable {
         )
     }
 
-    /// Takes a datagram that has come into account, and tells whether it may be read.
+    /// Counts a datagram, and returns whether it may be read.
     package mutating func take(datagramOf size: Int, at now: Instant) -> Bool {
         let cost = size + Self.overhead
         guard bucket.earliest(forPacketOf: cost) <= now else { return false }

@@ -1,4 +1,4 @@
-/// A packet that has arrived, on two clocks that run alike and begin anywhere.
+/// A packet that has arrived, with times of two clocks. Both run at the same speed; their zeros are unrelated.
 struct Arrival: Sendable {
     /// When it was sent, in milliseconds of the sender's clock.
     var sentAt: Double
@@ -11,10 +11,10 @@ struct Arrival: Sendable {
     var delay: Double { arrivedAt - sentAt }
 }
 
-/// Packets that were sent close to each other, or arrived close to each other as something had held them up together.
-/// Between groups, and not between packets, the delay is compared: what leaves in one burst queues behind itself.
+/// Groups of packets that were sent close to each other, or that something held up and that arrived close to each
+/// other. The delay is compared between groups, not between packets: packets of one burst queue behind each other.
 struct ArrivalGroups: Sendable {
-    /// What a group came later than the one before.
+    /// The step from one group to the next.
     struct Step {
         /// Milliseconds between the last packets of both, as sent and as arrived.
         var sent: Double
@@ -43,7 +43,7 @@ struct ArrivalGroups: Sendable {
             current = Group(first: arrival, last: arrival)
             return nil
         }
-        // Packets overtook each other, and this one says nothing about the queue.
+        // This packet was overtaken, so it says nothing about the queue.
         if arrival.sentAt < group.last.sentAt { return nil }
         if isPart(arrival, of: group) {
             current!.last = arrival

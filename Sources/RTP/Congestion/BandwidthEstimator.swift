@@ -1,39 +1,39 @@
 package import Time
 
-/// Estimates from a peer's feedback what its link carries. Sans-IO: instants come from outside.
+/// Estimates the rate that a link carries from the peer's feedback. Sans-IO: instants come from outside.
 ///
-/// It learns from trains of packets, which arrive no faster than the link is; from the trend of the delay, which rises when
-/// more is sent than the link carries; and from loss. Trend and decrease are those of Google's congestion control
-/// (draft-ietf-rmcat-gcc-02). A screen sends in bursts and is silent in between: so every burst is a measurement, and silence
-/// changes nothing.
+/// Its sources are trains of packets, which arrive no faster than the link carries; the trend of the delay, which rises
+/// when more is sent than the link carries; and loss. Trend and decrease follow Google's congestion control
+/// (draft-ietf-rmcat-gcc-02). A screen sends in bursts and is silent in between. So every burst is a measurement, and
+/// silence changes nothing.
 package struct BandwidthEstimator: Sendable {
     /// Bits a second that any link is taken to carry.
     package static let floor = 50_000.0
-    /// The share of what arrives that is sent after a decrease: meanwhile the queue empties.
+    /// After a decrease, the share of the arriving rate that is sent. Meanwhile the queue empties.
     private static let decrease = 0.85
     /// The share of a link's measured speed that is used.
     private static let use = 0.95
-    /// Bits a second by which the estimate grows in a second, while what is sent nearly fills it: anywhere, and near the speed
-    /// that was measured in the last `speedLifetime`. Steps that do not depend on the rate bring flows that share a link to
-    /// equal parts of it.
+    /// Growth of the estimate per second, in bits a second, while the sent rate nearly fills it: anywhere, and near the
+    /// speed that was measured in the last `speedLifetime`. Steps that do not depend on the rate bring flows that share
+    /// a link to equal parts of it.
     private static let (growth, slowGrowth) = (60_000.0, 20_000.0)
     private static let speedLifetime = Duration.seconds(10)
-    /// A train that shows so many times the estimate, as a probe does, is believed at once.
+    /// A train that shows at least this many times the estimate, as a probe does, is believed at once.
     private static let jump = 1.5
-    /// What a train that shows another speed of a full link changes the estimate by, of the difference.
+    /// The share of the difference by which a train on a full link changes the estimate.
     private static let trust = 0.3
-    /// The share of the estimate below which what is sent does not show whether the link carries it.
+    /// A sent rate below this share of the estimate does not show whether the link carries the estimate.
     static let applicationLimit = 0.65
-    /// How long packets may wait on their way.
+    /// How long packets may wait on the path.
     private static let queueLimit = Duration.milliseconds(100)
-    /// While a queue of so many milliseconds does not go away, the link carries no more than it does.
+    /// A queue that stays longer than this, in milliseconds, shows that the link carries no more.
     private static let longestStanding = 25.0
-    /// What may be on its way at first, in bytes, and at the least later.
+    /// Bytes that may be in flight: at first, and later at the least.
     private static let (firstWindow, leastWindow) = (24_000, 6000)
-    /// Bytes by which the window grows before the link was measured, at the most.
+    /// The most bytes by which the window grows before the link is measured.
     private static let largestGrowth = 200_000
-    /// A packet of which nothing is heard for so long does not hold up others. On a link that took the place of another, feedback
-    /// may go the old way for seconds.
+    /// A packet without feedback for this long does not hold up others. After a change of link, feedback may take the
+    /// old path for seconds.
     private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
     /// The round trip that is assumed where none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
@@ -41,10 +41,11 @@ package struct BandwidthEstimator: Sendable {
     /// Seconds that a probe takes at the least.
     private static let (probeTime, firstProbeTime) = (0.015, 0.02)
     private static let firstRate = 5_000_000.0
-    /// Bits a second by which packets leave faster than a share of the estimate says. It is more to a small flow than to a large
-    /// one, which brings them to equal parts too.
+    /// Bits a second by which packets leave faster than a share of the estimate. It matters more to a small flow than
+    /// to a large one, which also brings them to equal parts.
     private static let lead = 120_000.0
-    /// Milliseconds by which no queue grows from one packet to the next: the receiver has set its clock.
+    /// A delay that grows by more than this many milliseconds from one packet to the next is no queue: the receiver has
+    /// set its clock.
     private static let largestJump = 3000.0
     /// A train is cut at this length, so that a long one is measured while it lasts.
     private static let longestTrain = Duration.milliseconds(60)
@@ -53,7 +54,7 @@ package struct BandwidthEstimator: Sendable {
 
     /// How long the first feedback is waited for.
     private let firstPatience: Duration
-    /// Bits a second that nobody needs more than.
+    /// The highest useful rate, in bits a second.
     private var ceiling: Double
     private var packets: SentPackets
     /// By how many bytes the first window has grown.
@@ -65,8 +66,8 @@ package struct BandwidthEstimator: Sendable {
     private var rate: Double
     private var clock = ReceiverClock()
     private var trend = DelayTrend()
-    /// The shortest delay of the last seconds, and of the last quarter of a minute: a queue that other flows keep filled is in the
-    /// first. In milliseconds, with the unknown difference of the clocks.
+    /// The shortest delay of the last seconds, and of the last quarter of a minute, in milliseconds plus the unknown
+    /// difference of the clocks. A queue that other flows keep filled is part of the first.
     private var fastest = RecentMinimum(interval: 2000)
     private var base = RecentMinimum(interval: 15_000)
     private var rivalry = Rivalry()
@@ -74,10 +75,10 @@ package struct BandwidthEstimator: Sendable {
     private var queued = 0.0
     private var trains = PacketTrains()
     private var fullQueue = FullQueue()
-    /// Packets before this one were sent before the link was known to have become much slower. Those that overflowed its queue
-    /// say nothing of loss.
+    /// Packets before this one were sent before the link was known to be much slower. Those that overflowed its queue
+    /// say nothing about loss.
     private var collapseEnd: UInt64 = 0
-    /// Whether nothing has arrived yet that was sent since then.
+    /// Whether no packet since then has arrived yet.
     private var hasCollapsed = false
     private var pauses = RadioPauses()
     private var delivery = DeliveryRate()
@@ -92,15 +93,15 @@ package struct BandwidthEstimator: Sendable {
     private var trips = RecentMinimum(interval: 2000)
     private var shortestTrip: Duration? { trips.value.map { .milliseconds($0) } }
     private var hasFeedback: Bool { trips.value != nil }
-    /// Whether a train has told how fast the link is. Before, `estimate` is an assumption.
+    /// Whether a train has shown the speed of the link. Before that, `estimate` is an assumption.
     package private(set) var isMeasured = false
 
     /// - Parameters:
-    ///   - start: what is assumed before anything is known, in bits a second.
-    ///   - ceiling: what nobody needs more than, in bits a second.
+    ///   - start: the assumed rate before any measurement, in bits a second.
+    ///   - ceiling: the highest useful rate, in bits a second.
     package init(start: Double, ceiling: Double) { self.init(start: start, ceiling: ceiling, from: 0, Self.patience) }
 
-    /// Begins anew on another link, of which the next packet is the first.
+    /// Begins anew on another link. The next packet is the first on it.
     package mutating func changeLink() {
         self = Self(start: ceiling, ceiling: ceiling, from: packetsSent, Self.impatience)
     }
@@ -113,41 +114,41 @@ package struct BandwidthEstimator: Sendable {
         rate = min(max(start, Self.floor), self.ceiling)
     }
 
-    /// - Parameter ceiling: what nobody needs more than from now on, in bits a second.
+    /// - Parameter ceiling: the highest useful rate from now on, in bits a second.
     package mutating func setCeiling(_ ceiling: Double) {
         self.ceiling = max(ceiling, Self.floor)
         rate = min(rate, self.ceiling)
     }
 
-    // MARK: - What it tells
+    // MARK: - Results
 
-    /// What the link carries, in bits a second.
+    /// The rate that the link carries, in bits a second.
     package var estimate: Double {
         max(Self.floor, min(rate, lossLimit.limit ?? rate, ceiling))
     }
 
-    /// The rate at which packets shall leave, in bits a second: a bit more than the estimate, so that a faster link shows; less
-    /// while a queue is there.
+    /// The rate at which packets leave, in bits a second. It is a bit above the estimate, so that a faster link shows,
+    /// and lower while there is a queue.
     package var pace: Double {
         if standing > Self.longestStanding { return 0.8 * estimate }
         let factor = queued <= 25 ? 1.15 : queued <= 60 ? 1 : 0.8
         return factor * estimate + min(Self.lead, 0.2 * estimate)
     }
 
-    /// When the next packet may leave, as so many bytes are on their way that the link and a short queue are full; nil for now.
-    /// Feedback may make room earlier.
+    /// When the next packet may leave if the packets in flight fill the link and a short queue; nil if it may leave
+    /// now. Feedback may make room earlier.
     package func roomAt(_ now: Instant) -> Instant? {
         guard packets.inFlight >= window, let firstSentAt, let lastSentAt else { return nil }
-        // A peer may send no feedback after all, or be gone for a while.
+        // A peer may send no feedback at all, or none for a while.
         let end = hasFeedback ? lastSentAt + patience : firstSentAt + firstPatience
         return now < end ? end : nil
     }
 
-    /// Of what was sent for a faster link, most may be lost in its queue: a packet after it shows that, as soon as it arrives.
+    /// Most packets sent for a faster link may be lost in the queue. A later packet shows that as soon as it arrives.
     private var patience: Duration { hasCollapsed ? Self.impatience : Self.patience }
 
-    /// Until the link is measured, what has arrived adds to it (the slow start of RFC 9002 §7.3.1): a busy peer may read packets in
-    /// lumps, which measure nothing, and tell of them seldom.
+    /// Until the link is measured, arrived packets widen the window (slow start, RFC 9002 §7.3.1). A busy peer may read
+    /// packets in lumps, which measure nothing, and report them seldom.
     private var window: Int {
         guard let shortestTrip, isMeasured else {
             return Self.firstWindow + firstGrowth
@@ -155,13 +156,13 @@ package struct BandwidthEstimator: Sendable {
         return max(Self.leastWindow, Int(estimate / 8 * (shortestTrip + Self.queueLimit).seconds))
     }
 
-    /// What to send first, with padding after a small picture: as fast as most links are, and for long enough to be measured.
+    /// The first probe, with padding after a small picture: as fast as most links are, and long enough to be measured.
     package var firstProbe: Probe { Probe(rate: min(estimate, Self.firstRate), time: Self.firstProbeTime) }
 
-    /// What to send in order to learn whether the link carries more; nil if that is known, or cannot be asked now. The answer is
-    /// given once.
+    /// The probe that shows whether the link carries more; nil if that is known, or cannot be measured now. Each probe
+    /// is given once.
     ///
-    /// - Parameter wanted: what would be sent if it could, in bits a second.
+    /// - Parameter wanted: the rate that would be sent without a limit, in bits a second.
     package mutating func takeProbe(for wanted: Double, at now: Instant) -> Probe? {
         guard hasFeedback, wanted > estimate, estimate < ceiling, queued < 25, trend.signal != .overuse,
             now - (probedAt ?? .start) >= Self.probeInterval, now - (decreasedAt ?? .start) >= Self.probeInterval / 2
@@ -170,9 +171,9 @@ package struct BandwidthEstimator: Sendable {
         return Probe(rate: min(2 * estimate, ceiling * 1.25), time: Self.probeTime)
     }
 
-    // MARK: - What it learns from
+    // MARK: - Input
 
-    /// A packet leaves.
+    /// Records a packet that leaves.
     ///
     /// - Parameters:
     ///   - size: bytes of the datagram.
@@ -189,20 +190,20 @@ package struct BandwidthEstimator: Sendable {
 
     package var packetsSent: UInt64 { packets.end }
 
-    /// Bytes that have left, and of which nothing is known.
+    /// Bytes that have left and are not reported on yet.
     var inFlight: Int { packets.inFlight }
 
-    /// The number of that packet of those that arrived that was sent last.
+    /// The number of the last sent packet among those that arrived.
     package var lastArrived: UInt64? { packets.newest?.number }
 
-    /// After so long, a packet that nobody has told of is taken for lost, if none was sent after it that would show that
-    /// (as the probe timeout of RFC 9002 §6.2): a round trip, and the time between two reports.
+    /// After this time without feedback, a packet is taken for lost if no later packet would show the loss (probe
+    /// timeout, RFC 9002 §6.2): a round trip, and the time between two reports.
     package var probeTimeout: Duration { (shortestTrip ?? Self.usualRoundTrip) + .milliseconds(70) }
 
     /// The transport-wide number of the next packet.
     package var nextNumber: UInt16 { UInt16(truncatingIfNeeded: packets.end) }
 
-    /// The peer tells what has arrived.
+    /// Applies the peer's report of arrived packets.
     package mutating func receive(_ feedback: TransportFeedback, now: Instant) {
         var newest: SentPackets.Packet?
         for (index, arrival) in feedback.arrivals.enumerated() {
@@ -258,7 +259,7 @@ package struct BandwidthEstimator: Sendable {
         delivery.add(arrival)
         if pauses.holdUp(arrival, comesTogether: comesTogether, fastest: fastest.value ?? .infinity) { return }
         if hasCollapsed, packet.number >= collapseEnd {
-            // The queue that has built up is none of what comes now.
+            // The old queue says nothing about the packets that come now.
             (hasCollapsed, trend, delivery) = (false, DelayTrend(), DeliveryRate())
         }
         lastDelay = arrival.delay
@@ -269,18 +270,18 @@ package struct BandwidthEstimator: Sendable {
         if rivalry.noteQueue(standing, at: arrival.sentAt) {
             (base, rivalry) = (RecentMinimum(interval: 15_000), Rivalry())
         }
-        // What the way takes without a queue does not show then.
+        // Beside other flows, the delay of an empty path does not show.
         if !rivalry.isOn { base.add(arrival.delay, at: arrival.sentAt) }
         queued = arrival.delay - (fastest.value ?? arrival.delay)
         if let rate = delivery.rate { rivalry.note(speed: rate, at: arrival.sentAt) }
         if let measurement = trains.add(arrival, ofTrainFrom: packet.train) { apply(measurement, at: now) }
     }
 
-    /// Believes a full queue that the link has become much slower.
+    /// Follows a full queue that shows a much slower link.
     private mutating func followCollapse(at now: Instant) {
         guard isMeasured, !rivalry.isOn, let base = base.value else { return }
         if hasCollapsed {
-            // The first packets that told of it may have left the link before.
+            // The first packets in the queue may have left the link before.
             guard let found = fullQueue.speed(over: FullQueue.longTime, base: base), found < rate else { return }
             rate = found * Self.use
             speed = (found, now)
@@ -297,7 +298,7 @@ package struct BandwidthEstimator: Sendable {
     private mutating func apply(_ measurement: PacketTrains.Measurement, at now: Instant) {
         let isFirst = !isMeasured
         isMeasured = true
-        // How fast packets arrive among those of others says nothing about the link.
+        // Beside other flows, the speed of arrivals says nothing about the link.
         if rivalry.isOn { return }
         rivalry.note(speed: min(measurement.sent, measurement.arrived), at: Double(now.nanoseconds) / 1e6)
         let isSaturated = measurement.isSaturated(base: base.value ?? 0)
@@ -306,7 +307,7 @@ package struct BandwidthEstimator: Sendable {
         if isSaturated, isFirst {
             rate = min(found, rate)
         } else if isSaturated, queue > 15 {
-            // A single train may have been held up by chance; much of a queue was not.
+            // A single train may be slow by chance. A long queue is not chance.
             let isDrop = found < Self.decrease * rate && queued > 30
             rate += (isDrop ? 1 : Self.trust) * (found - rate)
             if isDrop { decreasedAt = now }
@@ -322,18 +323,19 @@ package struct BandwidthEstimator: Sendable {
         guard queue > 25, now - (decreasedAt ?? .start) >= pause else { return }
         decreasedAt = now
         let delivered = delivery.rate ?? rate
-        // What is sent in bursts with pauses between says little about the link.
+        // Bursts with pauses in between say little about the link.
         rate = delivered > Self.applicationLimit * rate ? min(rate, Self.decrease * delivered) : Self.decrease * rate
     }
 
-    /// By how much the last packet was slower than the fastest of many seconds, in milliseconds; of the last seconds while others
-    /// keep a queue.
+    /// The delay of the last packet over the fastest of many seconds, in milliseconds. Beside other flows, over the
+    /// fastest of the last seconds.
     private var queue: Double {
         guard let lastDelay, let least = rivalry.isOn ? fastest.value : base.value else { return 0 }
         return lastDelay - least
     }
 
-    /// The part of the queue that did not go away in the last seconds, in milliseconds: the flow's own, unless others keep one.
+    /// The part of the queue that did not go away in the last seconds, in milliseconds. It is the flow's own, unless
+    /// others keep one.
     private var standing: Double {
         guard !rivalry.isOn, let fastest = fastest.value, let base = base.value else { return 0 }
         return fastest - base

@@ -1,8 +1,8 @@
-/// Tells from the delay of groups of packets whether a queue builds up on the way.
+/// Detects from the delay of groups of packets whether a queue builds up on the path.
 ///
-/// The slope of the delay over the last groups is compared with a threshold that adapts itself: beside flows that fill the
-/// queue until it overflows, a fixed one would give way to them for ever (Carlucci et al., "Analysis and Design of the Google
-/// Congestion Control for WebRTC", MMSys 2016, §4).
+/// The slope of the delay over the last groups is compared with an adaptive threshold. A fixed one would give way for
+/// ever to flows that fill the queue until it overflows (Carlucci et al., "Analysis and Design of the Google Congestion
+/// Control for WebRTC", MMSys 2016, §4).
 struct DelayTrend: Sendable {
     enum Signal: Sendable {
         /// The queue grows.
@@ -19,9 +19,9 @@ struct DelayTrend: Sendable {
     private static let gain = 4.0
     private static let mostGroups = 60
     private static let thresholds = 6.0...600.0
-    /// By how much the threshold follows the slope, a millisecond: up slowly, down faster.
+    /// Speed at which the threshold follows the slope, per millisecond: slowly up, faster down.
     private static let (rise, fall) = (0.0087, 0.039)
-    /// A slope that is so far above the threshold is a jump of the delay, and says nothing about what is usual.
+    /// A slope this far above the threshold is a jump of the delay, and says nothing about the usual slope.
     private static let largestExcess = 15.0
     /// For how long the slope must be too steep, in milliseconds.
     private static let overuseTime = 10.0

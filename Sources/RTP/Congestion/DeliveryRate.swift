@@ -1,8 +1,8 @@
-/// How much arrives, over the last moments of the receiver's clock.
+/// The rate of arrivals over the last moments of the receiver's clock.
 struct DeliveryRate: Sendable {
     /// Milliseconds that count at the most, and at the least.
     private static let (longest, shortest) = (300.0, 60.0)
-    /// The most packets that count: a clock that stands still shall not keep all of them.
+    /// The most packets that count, for a receiver clock that stands still.
     static let limit = 1024
 
     private(set) var arrivals: [(at: Double, size: Int)] = []

@@ -1,12 +1,14 @@
-/// Tells how fast a link is from the packets that arrive while it is full, before the train that they are of has ended: of a
-/// link that has become slow, a train that was sent for the old one takes seconds to arrive.
+/// Measures a full link before the present train has ended, from the packets that arrive. On a link that has become
+/// slow, a train sent for the old speed takes seconds to arrive.
 struct FullQueue: Sendable {
-    /// The fewest packets that tell, and the milliseconds that they must have taken to arrive: at once, and to be sure.
+    /// The fewest packets, and the shortest time of their arrivals in milliseconds: for a first result, and for a sure
+    /// one.
     private static let fewestPackets = 6
     static let (shortestTime, longTime) = (120.0, 300.0)
-    /// The last packet waited for so many milliseconds at the least, …
+    /// The shortest wait of the last packet in milliseconds, …
     private static let shortestWait = 100.0
-    /// … and the first one for so many, unless all of them were sent in this share of the time in which they arrived.
+    /// … and of the first one. The first need not have waited if all were sent within this share of the time of their
+    /// arrivals.
     private static let (shortestFirstWait, largestShare) = (50.0, 0.5)
     /// Packets of 1200 bytes that arrive in `shortestTime` at 5 Mb/s. Faster links need no such haste.
     private static let capacity = 64
@@ -35,8 +37,8 @@ struct FullQueue: Sendable {
         age < ring.count ? ring[(count - 1 - age) % Self.capacity] : nil
     }
 
-    /// Bits a second; nil where the link is not shown to be full. The longest gap between two packets does not count: a radio
-    /// link that pauses is not slow.
+    /// Bits a second; nil if the link is not shown to be full. The longest gap between two packets does not count: a
+    /// radio link that pauses is not slow.
     ///
     /// - Parameters:
     ///   - shortest: the time of the arrivals, in milliseconds.

@@ -1,21 +1,21 @@
 import Time
 
-/// Limits the rate where packets are lost because they are too many: a queue that is too short to delay anything tells of
-/// itself by nothing else.
+/// Limits the rate if too many packets cause loss. A queue that is too short to delay packets shows itself by loss
+/// alone.
 ///
-/// On a radio link packets are lost at any rate. So a rate that was cut and has not made the loss smaller is taken back, and
-/// that much loss counts as the link's own from then on.
+/// A radio link loses packets at any rate. So a cut that has not reduced the loss is taken back, and that much loss
+/// then counts as the link's own.
 struct LossLimit: Sendable {
     /// Loss up to this share, beyond the link's own, is never congestion.
     private static let tolerance = 0.05
-    /// Loss that is still this share of what it was did not come from the rate.
+    /// If this share of the loss remains after a cut, the rate did not cause it.
     private static let persistence = 0.7
-    /// A judgement needs so much time and so many packets.
+    /// The shortest time and the fewest packets of a judgement.
     private static let shortestTime = Duration.milliseconds(250)
     private static let fewestPackets = 20
-    /// By what factor the limit rises in a second while hardly anything is lost.
+    /// The factor by which the limit rises in a second while hardly any packet is lost.
     private let growth: Double
-    /// How many judgements a cut takes to show its effect.
+    /// Judgements until a cut shows its effect.
     private let patience: Int
 
     /// A cut whose effect is not known yet.
@@ -28,7 +28,7 @@ struct LossLimit: Sendable {
 
     /// Bits a second; nil for none.
     private(set) var limit: Double?
-    /// The share that is lost at any rate.
+    /// The share of packets that is lost at any rate.
     private var inherent = 0.0
     private var cut: Cut?
     private var arrived = 0
@@ -40,21 +40,21 @@ struct LossLimit: Sendable {
     mutating func noteArrival() { arrived += 1 }
     mutating func noteLoss() { lost += 1 }
 
-    /// Of packets since an instant, so many arrived.
+    /// Adds the packets sent since an instant.
     mutating func note(arrived: Int, lost: Int, since: Instant) {
         beganAt = beganAt ?? since
         self.arrived += arrived
         self.lost += lost
     }
 
-    /// A packet that was given up has arrived after all, unless that was judged already.
+    /// Takes back a loss: the packet has arrived after all. A loss that was judged already stays.
     mutating func takeBackLoss() { lost = max(lost - 1, 0) }
 
-    /// Judges what was noted since the last time, if that is enough.
+    /// Judges the packets since the last judgement, if there are enough.
     ///
     /// - Parameters:
-    ///   - delivered: what arrived, in bits a second.
-    ///   - allowed: what might have been sent, in bits a second; nil if that was sent.
+    ///   - delivered: the rate of arrivals, in bits a second.
+    ///   - allowed: the rate that was allowed, in bits a second; nil if it was sent.
     mutating func judge(_ delivered: Double, of allowed: Double? = nil, at now: Instant) {
         let began = beganAt ?? now
         beganAt = began
@@ -63,7 +63,7 @@ struct LossLimit: Sendable {
         let loss = Double(lost) / Double(count)
         let elapsed = min((now - began).seconds, 1)
         (arrived, lost, beganAt) = (0, 0, now)
-        // What chance makes of few packets does not count: two standard deviations.
+        // Loss within two standard deviations may be chance.
         let chance = 2 * (loss * (1 - loss) / Double(count)).squareRoot()
         guard loss - chance > inherent + Self.tolerance else {
             cut = nil
@@ -74,7 +74,7 @@ struct LossLimit: Sendable {
         }
         let sent = delivered / max(1 - loss, 0.1)
         if let allowed, sent < BandwidthEstimator.applicationLimit * allowed {
-            // What is sent does not fill the link, so the loss says little about it, and a cut would show no effect.
+            // The sent rate does not fill the link. The loss says little about it, and a cut would show no effect.
             limit = max(delivered, allowed / 2)
             cut = nil
             return

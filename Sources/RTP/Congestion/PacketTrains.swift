@@ -1,9 +1,9 @@
-/// Packets that left one right after the other. What the link makes of such a train tells how fast it is: if they arrive
-/// as fast as they left, it carries that much at least; if they arrive slower, they arrive as fast as it is.
+/// Trains of packets that left one right after the other. If a train arrives as fast as it left, the link carries at
+/// least that rate. If it arrives slower, it shows the speed of the link.
 ///
-/// Every burst of pictures is such a measurement, and padding makes one where nothing else is to be sent.
+/// Every burst of pictures is such a measurement. Padding makes one if there is nothing else to send.
 struct PacketTrains: Sendable {
-    /// What a train tells.
+    /// The result of a train.
     struct Measurement {
         /// Bits a second.
         var sent: Double
@@ -11,7 +11,7 @@ struct PacketTrains: Sendable {
         /// The delays of the first and the last packet, in milliseconds.
         var delays: (first: Double, last: Double)
 
-        /// Whether the link could not carry what was sent, or had been filled before.
+        /// Whether the link could not carry the sent rate, or was full before.
         ///
         /// - Parameter base: the delay of a packet that does not wait.
         func isSaturated(base: Double) -> Bool {
@@ -40,13 +40,13 @@ struct PacketTrains: Sendable {
         }
     }
 
-    /// Fewer packets say too little …
+    /// Fewer packets say too little, …
     static let fewestPackets = 5
-    /// … and so do those that were sent and arrived in less time than this, in milliseconds.
+    /// … and so do trains that were sent and arrived in less time than this, in milliseconds.
     private static let shortestTime = 8.0
     /// Most of the packets must have arrived.
     private static let leastShare = 0.8
-    /// What held packets up and let them go together makes them arrive faster than any link is.
+    /// Packets that were held up and let go together arrive faster than any link carries.
     private static let largestRatio = 2.0
 
     private var train: Train?
@@ -56,7 +56,7 @@ struct PacketTrains: Sendable {
     /// Adds a packet, in the order of sending.
     ///
     /// - Parameter start: the number of the first packet of its train.
-    /// - Returns: what the train before tells, if that ends here and is long enough.
+    /// - Returns: the result of the train before, if it ends here and is long enough.
     mutating func add(_ arrival: Arrival, ofTrainFrom start: UInt64) -> Measurement? {
         guard start >= earliest else { return nil }
         switch train?.start {
@@ -70,12 +70,12 @@ struct PacketTrains: Sendable {
         return nil
     }
 
-    /// Trains that have left so far tell of the link as it was.
+    /// Drops trains that have left so far: they measure the link as it was.
     ///
     /// - Parameter number: of the next packet.
     mutating func forget(before number: UInt64) { (train, earliest) = (nil, number) }
 
-    /// What the train that has not ended tells so far.
+    /// The result so far of the train that has not ended.
     var measurement: Measurement? { train.flatMap { Self.measure($0, sentCount: UInt64($0.packets)) } }
 
     private static func measure(_ train: Train, sentCount: UInt64) -> Measurement? {

@@ -1,9 +1,10 @@
-/// Tells which packets a pause of a radio link has held up: nothing arrives for a while, and then packets together that had
-/// waited. They show how long the pause was, and nothing of how fast the link is.
+/// Detects packets that a pause of a radio link has held up: nothing arrives for a while, and then the waiting packets
+/// arrive together. They show the length of the pause, and nothing about the speed of the link.
 struct RadioPauses: Sendable {
-    /// Milliseconds of a pause at the least, and from one to the next: a receiver that always reads many packets at once has none.
+    /// The shortest pause, and the shortest time from one pause to the next, in milliseconds. A receiver that always
+    /// reads many packets at once has no pauses.
     private static let (shortest, shortestInterval) = (60.0, 300.0)
-    /// How many packets arrive together at the least, and in how many milliseconds.
+    /// The fewest packets that arrive together, and within how many milliseconds.
     static let (fewestTogether, together) = (3, 5.0)
 
     private var lastArrivedAt = Double.infinity

@@ -1,4 +1,4 @@
-/// The least of the values of the last moments: of one to two intervals.
+/// The least value of the last one to two intervals.
 struct RecentMinimum: Sendable {
     /// In milliseconds.
     let interval: Double

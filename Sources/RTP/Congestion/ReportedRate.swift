@@ -1,24 +1,24 @@
 import Time
 
-/// What a link carries where the peer does not tell of each packet: its own estimate (REMB), and what the loss and the round
-/// trips of its reports show. Sans-IO: instants come from outside.
+/// The rate that a link carries if the peer does not report each packet: from the peer's own estimate (REMB), and from
+/// the loss and round trips of its reports. Sans-IO: instants come from outside.
 ///
-/// Reports come about once a second and say little, so nothing is assumed before they tell of congestion. The rate goes down
-/// as in draft-ietf-rmcat-gcc-02 §5.5, to a share of what has arrived, and up again by a share in each second.
+/// Reports come about once a second and say little. So there is no limit until they show congestion. Then the rate
+/// falls to a share of the arrivals, as in draft-ietf-rmcat-gcc-02 §5.5, and rises again by a share in each second.
 struct ReportedRate: Sendable {
-    /// The share of what arrives that is sent after a decrease: meanwhile the queue empties.
+    /// After a decrease, the share of the arriving rate that is sent. Meanwhile the queue empties.
     private static let decrease = 0.85
-    /// By how much the rate rises in a second while packets do not wait: anywhere, and near the rate at which they did.
+    /// Growth of the rate in a second while packets do not wait: anywhere, and near the rate at which they waited.
     private static let (growth, slowGrowth) = (0.1, 0.02)
-    /// A round trip that is longer than the shortest by so much has waited in a queue.
+    /// A round trip that is longer than the shortest by this much has waited in a queue.
     private static let longestQueue = Duration.milliseconds(150)
-    /// One that is longer by so much is so by no chance.
+    /// A round trip that is longer by this much is no chance.
     private static let overlongQueue = Duration.milliseconds(500)
-    /// Packets that are too few to tell how fast they arrived.
+    /// Fewer packets do not show how fast they arrived.
     private static let fewestPackets: UInt32 = 10
-    /// More packets than this are not sent between two reports.
+    /// The most packets between two reports.
     private static let mostPackets: UInt32 = 1 << 20
-    /// RTP, SRTP, UDP and IP add so much to a payload, in bytes.
+    /// Bytes that RTP, SRTP, UDP and IP add to a payload.
     private static let overhead = 50.0
     private static let shortestInterval = Duration.milliseconds(250)
 
@@ -35,21 +35,21 @@ struct ReportedRate: Sendable {
 
     private var last: Report?
     private var lossLimit = LossLimit(growth: 1.04, patience: 6)
-    /// What long round trips allow, in bits a second; nil for anything.
+    /// The limit by long round trips, in bits a second; nil for none.
     private var delayLimit: Double?
-    /// What was sent when packets waited last.
+    /// The sent rate when packets last waited.
     private var fullRate = Double.infinity
-    /// The shortest round trip of minutes, in milliseconds.
+    /// The shortest round trip of the last minutes, in milliseconds.
     private var shortest = RecentMinimum(interval: 120_000)
     private var lastTrip: Duration?
     /// How many round trips in a row were long.
     private var longTrips = 0
-    /// The most that has arrived of late, negated, in bits a second: a peer that is sent little shows little.
+    /// The highest recent rate of arrivals, negated, in bits a second. A peer that is sent little shows little.
     private var mostDelivered = RecentMinimum(interval: 5000)
     /// The peer's own estimate.
     private var cap: Double?
 
-    /// Bits a second; nil while nothing tells of a limit.
+    /// Bits a second; nil while nothing shows a limit.
     var rate: Double? {
         let limits = [lossLimit.limit, delayLimit, cap].compactMap(\.self)
         return limits.min().map { max($0, BandwidthEstimator.floor) }
@@ -58,7 +58,8 @@ struct ReportedRate: Sendable {
     /// The peer has an estimate of its own, in bits a second (draft-alvestrand-rmcat-remb-03).
     mutating func receive(cap: Double) { self.cap = cap }
 
-    /// A report on a stream came. Those of several receivers, as in a multicast group, are not compared with each other.
+    /// Applies a report on a stream. Reports of several receivers, as in a multicast group, are not compared with each
+    /// other.
     ///
     /// - Parameters:
     ///   - reporter: the peer's SSRC.
@@ -94,7 +95,7 @@ struct ReportedRate: Sendable {
         mostDelivered.add(-delivered, at: now.milliseconds)
         lossLimit.note(arrived: Int(arrived), lost: Int(min(lost, expected)), since: last.at)
         lossLimit.judge(-Self.decrease * (mostDelivered.value ?? 0), at: now)
-        // The same round trip may be told of again.
+        // Several reports may show the same round trip.
         if let roundTrip, report.answered != last.answered {
             apply(roundTrip: roundTrip, isTelling: expected >= Self.fewestPackets, over: elapsed, at: now)
         }
@@ -107,13 +108,13 @@ struct ReportedRate: Sendable {
             longTrips = 0
             delayLimit = delayLimit.map { limit in
                 let isNear = 0.7 * fullRate...1.5 * fullRate ~= limit
-                // After a silence, a minute's growth is not believed at once.
+                // After a silence, at most five seconds of growth count.
                 return limit * (1 + (isNear ? Self.slowGrowth : Self.growth) * min(elapsed.seconds, 5))
             }
             return
         }
         longTrips += 1
-        // One round trip may be long by chance, and a queue that grows shorter needs no other decrease.
+        // A single round trip may be long by chance. A queue that shrinks needs no further decrease.
         let isSure = longTrips >= 2 || trip > .milliseconds(shortest) + Self.overlongQueue
         guard isTelling, isSure, let lastTrip, trip > lastTrip - .milliseconds(20) else { return }
         let delivered = -(mostDelivered.value ?? 0)

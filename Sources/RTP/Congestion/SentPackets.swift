@@ -1,6 +1,6 @@
 import Time
 
-/// The packets of all streams to one peer, by their transport-wide numbers, until it is known what became of them.
+/// The sent packets of all streams to one peer, by their transport-wide numbers, until each has arrived or is given up.
 struct SentPackets: Sendable {
     struct Packet: Sendable {
         /// Counted from the first packet to the peer, which is 0.
@@ -19,9 +19,9 @@ struct SentPackets: Sendable {
 
     /// As many packets of 1200 bytes as 20 Mb/s carry in two seconds.
     static let capacity = 4096
-    /// A packet is lost when one that was sent so many later has arrived (RFC 9002 §6.1.1) …
+    /// A packet is lost when a packet sent this many later has arrived (RFC 9002 §6.1.1) …
     private static let reorderedPackets: UInt64 = 3
-    /// … and so much later (§6.1.2).
+    /// … and was sent this much later (§6.1.2).
     private static let reorderingTime = Duration.milliseconds(10)
 
     private var ring: [Packet] = []
@@ -31,7 +31,7 @@ struct SentPackets: Sendable {
     private(set) var end: UInt64
     /// Packets before this one are no longer in flight.
     private var settled: UInt64
-    /// The packet that arrived and was sent last.
+    /// The last sent packet among those that arrived.
     private(set) var newest: Packet?
     /// Bytes of the packets that may still arrive.
     private(set) var inFlight = 0
@@ -44,7 +44,7 @@ struct SentPackets: Sendable {
 
     private func slot(of number: UInt64) -> Int { Int((number - start) % UInt64(Self.capacity)) }
 
-    /// Takes note of a packet that leaves.
+    /// Records a packet that leaves.
     ///
     /// - Parameter train: the number of the first packet of its train.
     mutating func add(size: Int, train: UInt64, at now: Instant) {
@@ -60,14 +60,14 @@ struct SentPackets: Sendable {
         end += 1
     }
 
-    /// The packet that a peer calls by a number; nil if none was sent, or it is long gone.
+    /// The packet of a number in the peer's feedback; nil if none was sent, or it is long gone.
     subscript(number: UInt16) -> Packet? {
         let distance = UInt64(UInt16(truncatingIfNeeded: end &- 1) &- number)
         guard distance < min(end - start, UInt64(Self.capacity)) else { return nil }
         return ring[slot(of: end - 1 - distance)]
     }
 
-    /// Takes note of an arrival. Returns false if it is known already.
+    /// Records an arrival. Returns false if it is known already.
     mutating func noteArrival(of packet: Packet) -> Bool {
         let slot = slot(of: packet.number)
         guard ring[slot].number == packet.number, ring[slot].fate != .arrived else { return false }
@@ -77,7 +77,7 @@ struct SentPackets: Sendable {
         return true
     }
 
-    /// Gives up the packets that should have arrived by now, as later ones have.
+    /// Gives up the packets that later ones have overtaken for too long.
     ///
     /// - Parameter body: gets each of them once.
     mutating func giveUpOvertaken(_ body: (Packet) -> Void) {

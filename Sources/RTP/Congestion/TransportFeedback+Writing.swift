@@ -1,12 +1,12 @@
 extension TransportFeedback {
-    /// Whether a report can have an arrival, in ticks, after another one: the step has 16 bits.
+    /// Whether a report can hold an arrival, in ticks, after another one: the step has 16 bits.
     static func canTell(_ time: UInt32, after other: UInt32) -> Bool {
         Int16(exactly: Int32(bitPattern: time &- other)) != nil
     }
 
-    /// Appends the packet. Each arrival can be told after the one before (`canTell`).
+    /// Appends the packet. Each arrival can follow the one before (`canTell`).
     package func write(to datagram: inout [UInt8]) {
-        // The first step is from there, and of 8 bits.
+        // The first step counts from there, and has 8 bits.
         let reference = (arrivals.first?.time ?? 0) & ~0xFF
         var time = reference
         var statuses = [UInt8](repeating: 0, count: count)

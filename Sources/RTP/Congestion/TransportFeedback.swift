@@ -1,4 +1,4 @@
-/// Which packets of all streams to a receiver have arrived there, and when
+/// A receiver's report of arrived packets of all streams, with their times
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
 package struct TransportFeedback: Equatable, Sendable {
     /// A packet that has arrived.
@@ -40,7 +40,7 @@ extension TransportFeedback {
     /// |  chunks of 16 bits with a status for each packet, then deltas of 8 or 16 bits for those that have arrived
     /// ```
     ///
-    /// A run of thousands of packets takes two bytes, so nothing is made of packets that have not arrived.
+    /// A run of thousands of packets takes two bytes. So only arrived packets take memory.
     init(_ reader: inout ByteReader) throws {
         sender = try reader.uint32()
         media = try reader.uint32()
@@ -56,7 +56,7 @@ extension TransportFeedback {
             chunks.append(chunk)
             covered += chunk.length
         }
-        // 64 ms are 256 ticks: without the report's number, the field is the reference time in ticks.
+        // 64 ms are 256 ticks. Without the report's number, the field is the reference time in ticks.
         var time = reference & ~0xFF
         arrivals = []
         var start = 0

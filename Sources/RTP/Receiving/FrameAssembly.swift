@@ -1,18 +1,18 @@
 import Media
 
-/// Puts the payloads of one encoded frame together, in their order: of VP8 (RFC 7741), VP9 (RFC 9628) or AV1 (RTP Payload Format
+/// Joins the payloads of one encoded frame in their order: VP8 (RFC 7741), VP9 (RFC 9628) or AV1 (RTP Payload Format
 /// For AV1, version 1.0).
 struct FrameAssembly {
-    /// Bytes of a frame at most: four times as many as the largest picture's keyframe of a sane encoder has.
+    /// The most bytes of a frame: four times the keyframe of the largest picture from a sane encoder.
     static let longest = 8 << 20
 
     let codec: VideoCodec
     let timestamp: UInt32
     private(set) var isKeyframe = false
     private var bytes: [UInt8] = []
-    /// Of VP9: where the frames of further layers in space begin.
+    /// VP9: where the frames of further spatial layers begin.
     private var layers: [Int] = []
-    /// Of AV1: an OBU that goes on in the next packet.
+    /// AV1: an OBU that continues in the next packet.
     private var openOBU: [UInt8]?
 
     init(codec: VideoCodec, timestamp: UInt32) {
@@ -20,19 +20,19 @@ struct FrameAssembly {
         self.timestamp = timestamp
     }
 
-    /// Whether a frame that can be decoded alone begins with a payload.
+    /// Whether a payload begins a frame that can be decoded alone.
     static func beginsKeyframe(_ payload: ArraySlice<UInt8>, _ codec: VideoCodec) -> Bool {
         switch codec {
         case .vp8: (try? FramePart(vp8: payload))?.isKeyframe ?? false
         case .vp9: (try? FramePart(vp9: payload))?.isKeyframe ?? false
-        // Z and N: nothing goes on, and a coded video sequence begins.
+        // Z and N: no OBU continues, and a coded video sequence begins.
         case .av1: payload.count > 1 && payload[payload.startIndex] & 0x88 == 0x08
         }
     }
 
     private var isEmpty: Bool { bytes.isEmpty && openOBU == nil }
 
-    /// - Throws: if the payload is malformed or does not go on with what is there. The frame is then lost.
+    /// - Throws: if the payload is malformed or does not continue the present ones. The frame is then lost.
     mutating func append(_ payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         switch codec {
         case .vp8: try append(try FramePart(vp8: payload))
@@ -52,13 +52,14 @@ struct FrameAssembly {
         bytes += part.bytes
     }
 
-    /// The frame, which is complete if no packet is missing; nil if its first or last one is.
+    /// The frame, complete if no packet is missing; nil if its first or last packet is.
     consuming func finish() -> ReceivedFrame? {
         guard !bytes.isEmpty, openOBU == nil else { return nil }
         return ReceivedFrame(codec: codec, isKeyframe: isKeyframe, timestamp: timestamp, bytes: bytes + layerIndex)
     }
 
-    /// The index that makes the frames of layers a superframe (VP9 bitstream specification, annex B): sizes in four bytes.
+    /// The index that joins the frames of layers into a superframe (VP9 bitstream specification, annex B), with sizes
+    /// of four bytes.
     private var layerIndex: [UInt8] {
         if layers.isEmpty { return [] }
         let marker: UInt8 = 0b110_11_000 | UInt8(layers.count)
@@ -73,12 +74,12 @@ struct FrameAssembly {
 
     // MARK: - AV1
 
-    /// An OBU of nothing but its header and its size, 0: each temporal unit begins so (AV1 §7.5), and packets leave it out.
+    /// An OBU of its header and its size, 0, alone. Each temporal unit begins so (AV1 §7.5), and packets leave it out.
     private static let temporalDelimiter: [UInt8] = [0x12, 0]
     private static let sizeFlag: UInt8 = 0x02
     private static let extensionFlag: UInt8 = 0x04
 
-    /// The reverse of `AV1Aggregation`.
+    /// Reverses `AV1Aggregation`.
     private mutating func appendElements(of payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         guard payload.count > 1, let header = payload.first else { throw .truncated }
         let (goesOn, isOpen) = (header & 0x80 != 0, header & 0x40 != 0)
@@ -96,7 +97,7 @@ struct FrameAssembly {
                 length = field.value
             }
             guard length <= rest.count else { throw .truncated }
-            // Grows in place: a copy for each packet would be quadratic.
+            // Grows in place: a copy for each packet would take quadratic time.
             var obu = openOBU.take() ?? []
             obu += rest.prefix(length)
             rest = rest.dropFirst(length)
@@ -109,7 +110,7 @@ struct FrameAssembly {
     private mutating func close(_ obu: [UInt8]) throws(MalformedPacket) {
         guard let header = obu.first else { return }
         if bytes.isEmpty { bytes = Self.temporalDelimiter }
-        // Packets may have OBUs with their size, too.
+        // OBUs in packets may have their size, too.
         if header & Self.sizeFlag != 0 { return bytes += obu }
         let start = header & Self.extensionFlag == 0 ? 1 : 2
         guard obu.count >= start else { throw .truncated }

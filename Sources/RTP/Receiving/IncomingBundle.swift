@@ -1,16 +1,16 @@
 package import Media
 package import Time
 
-/// What a peer sends in one session: a stream of video or sound for each media description, and what the peer has to be told of them.
+/// The streams that a peer sends in one session, one for each media description, and the feedback to the peer.
 ///
 /// After each call that changes it, take frames and sound, write feedback until there is none, and call again when `nextDeadline` comes.
 package struct IncomingBundle {
-    /// What was negotiated for a media description whose stream this side receives.
+    /// The negotiated parameters of a media description whose stream this side receives.
     package struct Description: Equatable, Sendable {
         package var mid: String
         /// Payload types of codecs, all of one kind.
         package var codecs: [UInt8: StreamCodec]
-        /// Payload types of retransmissions (RFC 4588), with those of the codecs that they repeat.
+        /// Payload types of retransmissions (RFC 4588), with those of the repeated codecs.
         package var retransmissions: [UInt8: UInt8]
         package var extensions: HeaderExtensions
 
@@ -42,7 +42,8 @@ package struct IncomingBundle {
     }
 
     private var media: [Section]
-    /// Whether there ever was a stream. Who sends may end that and go on to watch: a goodbye does not tell that the peer leaves.
+    /// Whether there ever was a stream. A sender may end it and go on to watch, so a goodbye does not mean that the
+    /// peer leaves.
     package private(set) var hasReceived = false
     private let extensions: HeaderExtensions
     private var arrivals = TransportArrivals()
@@ -61,12 +62,12 @@ package struct IncomingBundle {
         reports = ReportSchedule(seed: random.next())
     }
 
-    /// Whether pictures are taken.
+    /// Whether pictures are received.
     package var takesVideo: Bool { media.contains { $0.description.codecs.values.contains { $0 != .opus } } }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// Takes a packet of RTP. One that belongs to no media description is ignored.
+    /// Receives a packet of RTP. One that belongs to no media description is ignored.
     package mutating func receive(_ bytes: [UInt8], now: Instant) {
         guard let packet = try? IncomingPacket(bytes, extensions) else { return }
         if tellsArrivals, let number = packet.transportNumber { arrivals.noteArrival(of: number, at: now) }
@@ -103,7 +104,7 @@ package struct IncomingBundle {
         media[index].sound!.receive(packet, now: now)
     }
 
-    /// The media description of a packet (RFC 9143 §9.2): by its name, or else by its payload type.
+    /// The media description of a packet (RFC 9143 §9.2): by its mid, or else by its payload type.
     private func place(of packet: IncomingPacket) -> Int? {
         let type = packet.header.payloadType
         func fits(_ description: Description) -> Bool {
@@ -113,7 +114,7 @@ package struct IncomingBundle {
         return media.firstIndex { $0.ssrc == packet.header.ssrc } ?? media.firstIndex { fits($0.description) }
     }
 
-    /// Takes a packet of RTCP from the peer.
+    /// Receives a packet of RTCP.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         guard case .senderReport(let report) = packet,
             let index = media.firstIndex(where: { $0.ssrc == report.ssrc })
@@ -122,7 +123,7 @@ package struct IncomingBundle {
         media[index].sound?.receive(report, now: now)
     }
 
-    /// Sources have said goodbye: their streams are over.
+    /// Ends the streams of sources that have said goodbye.
     package mutating func end(_ ssrcs: [UInt32]) {
         for index in media.indices {
             guard let ssrc = media[index].ssrc, ssrcs.contains(ssrc) else { continue }
@@ -140,7 +141,7 @@ package struct IncomingBundle {
         media.indices.flatMap { media[$0].sound?.takePackets() ?? [] }
     }
 
-    /// What came is of no use to the decoders of video: the peer is asked for keyframes.
+    /// Asks the peer for keyframes: the video decoders cannot use the present frames.
     package mutating func requestKeyframes() {
         for index in media.indices {
             let description = media[index].description
@@ -148,14 +149,14 @@ package struct IncomingBundle {
         }
     }
 
-    // MARK: - Out
+    // MARK: - Output
 
-    /// Appends a datagram of RTCP for the peer, if something is due (RFC 3550 §6.1). Returns whether it was.
+    /// Appends a datagram of RTCP for the peer, if one is due (RFC 3550 §6.1). Returns whether it was.
     ///
     /// - Parameters:
     ///   - ssrc: one of this side's.
     ///   - name: this side's canonical name.
-    ///   - roundTripTime: nil where nothing has told it.
+    ///   - roundTripTime: nil if unknown.
     package mutating func writeFeedback(
         as ssrc: UInt32,
         named name: String,
@@ -191,7 +192,7 @@ package struct IncomingBundle {
         return true
     }
 
-    /// When there is something to write; nil while there is nothing to wait for. May lie in the past.
+    /// When there is feedback to write; nil while there is none to come. May lie in the past.
     package var nextDeadline: Instant? {
         earliest(
             reports.nextDeadline,

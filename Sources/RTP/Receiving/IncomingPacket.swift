@@ -1,23 +1,23 @@
-/// Why a datagram is no packet of RTP, or a payload none of its codec.
+/// The reason why a datagram is no packet of RTP, or a payload none of its codec.
 package enum MalformedPacket: Error, Equatable {
     /// Its header is not that of RTP version 2.
     case version
     /// It ends before its fields do.
     case truncated
-    /// A field contradicts the packet's length, or what came before it.
+    /// A field contradicts the packet's length, or earlier packets.
     case inconsistent
 }
 
-/// A packet of RTP as it came (RFC 3550 §5.1), with those of its header extensions that matter to a receiver (RFC 8285 §4.2).
+/// A received packet of RTP (RFC 3550 §5.1), with the header extensions that matter to a receiver (RFC 8285 §4.2).
 struct IncomingPacket: Equatable {
     private(set) var header: RTPHeader
-    /// Of the media description that it belongs to.
+    /// The mid of its media description.
     private(set) var mid: String?
-    /// Among all packets of the peer.
+    /// The number among all packets of the peer.
     private(set) var transportNumber: UInt16?
-    /// In decibels below the loudest, 0 to 127.
+    /// The level in decibels below the loudest, 0 to 127.
     private(set) var soundLevel: UInt8?
-    /// Without contributing sources, extensions and padding. Empty in a packet of nothing but padding.
+    /// Without contributing sources, extensions and padding. Empty in a packet of padding alone.
     private(set) var payload: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8], _ extensions: HeaderExtensions) throws(MalformedPacket) {
@@ -55,7 +55,7 @@ struct IncomingPacket: Equatable {
         defer { mid = name.map { String(decoding: $0, as: UTF8.self) } }
         while reader.count > 0 {
             let head = try reader.byte()
-            // Zeros pad; an identifier of 15 ends the elements.
+            // Zeros are padding. An identifier of 15 ends the elements.
             if head == 0 { continue }
             if head >> 4 == 15 { return }
             let value = try reader.rest(Int(head & 0x0F) + 1)
@@ -69,7 +69,7 @@ struct IncomingPacket: Equatable {
         }
     }
 
-    /// The packet that this one repeats (RFC 4588 §4): its payload begins with the original sequence number.
+    /// The packet that this one repeats (RFC 4588 §4). The payload begins with the original sequence number.
     func original(ssrc: UInt32, payloadType: UInt8) -> IncomingPacket? {
         guard payload.count >= 2 else { return nil }
         var packet = self

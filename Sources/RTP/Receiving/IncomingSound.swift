@@ -1,9 +1,9 @@
 import Media
 import Time
 
-/// One stream of sound from a peer: each packet as it comes. How long to wait for one that is missing is for whoever plays them.
+/// One stream of sound from a peer: each packet as it comes. The player decides how long to wait for a missing one.
 struct IncomingSound {
-    /// After so long without a packet a source may have been replaced by another.
+    /// After this long without a packet, another source may replace this one.
     private static let silence = Duration.seconds(1)
 
     let ssrc: UInt32

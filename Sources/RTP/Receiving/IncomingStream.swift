@@ -1,14 +1,14 @@
 import Media
 import Time
 
-/// One stream of video from a peer: whole frames in their order, each as soon as it is there.
+/// One stream of video from a peer: whole frames in their order, each as soon as it is complete.
 ///
-/// What is missing is asked for, and waited for; nothing else delays a frame. Where it is given up, the stream goes on with the
-/// next keyframe, and so it does without waiting if one is there that is whole.
+/// Missing packets are asked for and waited for; nothing else delays a frame. When they are given up, the stream
+/// continues at the next keyframe. If a whole keyframe is there already, it does so without waiting.
 struct IncomingStream {
     private enum State {
-        /// Packets are kept until the first one of a keyframe is there. That is asked for from an instant on; nil before the first
-        /// packet.
+        /// Packets are kept until the first one of a keyframe is there. From `askAt` on, the keyframe is asked for; nil
+        /// before the first packet.
         case awaitingKeyframe(askAt: Instant?)
         /// Each packet belongs to this frame or to the next one.
         case going(FrameAssembly?)
@@ -16,9 +16,9 @@ struct IncomingStream {
 
     /// Between two requests for a keyframe.
     private static let keyframeInterval = Duration.milliseconds(500)
-    /// How long the first packets of a stream may overtake that of its first keyframe.
+    /// How long the first packets of a stream may arrive before the one that begins the keyframe.
     private static let firstPatience = Duration.milliseconds(30)
-    /// After so long without a packet a source may have been replaced by another.
+    /// After this long without a packet, another source may replace this one.
     private static let silence = Duration.seconds(1)
 
     let ssrc: UInt32
@@ -29,10 +29,10 @@ struct IncomingStream {
     private var state = State.awaitingKeyframe(askAt: nil)
     /// Whether there was a keyframe.
     private var hasBegun = false
-    /// Whether packets came since a keyframe was asked for: a peer that sends nothing is not asked again.
+    /// Whether packets came since the last request for a keyframe. A peer that sends nothing is not asked again.
     private var hasNews = false
     private var keyframeAskedAt: Instant?
-    /// When the source itself has sent last.
+    /// When the source itself last sent.
     private var lastArrival: Instant?
     private var frames: [ReceivedFrame] = []
 
@@ -43,25 +43,25 @@ struct IncomingStream {
         return frames
     }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// Takes a packet of the source itself.
+    /// Receives a packet of the source itself.
     ///
-    /// - Parameter codec: what its payload type means.
+    /// - Parameter codec: the codec of a payload type.
     mutating func receive(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         statistics.notePacket(packet.header, at: now)
         lastArrival = now
         insert(packet, codec, now: now)
     }
 
-    /// Takes a packet that was lost and came again in another stream (RFC 4588).
+    /// Receives a lost packet that came again in another stream (RFC 4588).
     mutating func receiveAgain(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         insert(packet, codec, now: now)
     }
 
     mutating func receive(_ report: SenderReport, now: Instant) { statistics.noteReport(report, at: now) }
 
-    /// What was received is of no use to a decoder.
+    /// Asks for a keyframe: the decoder cannot use the received frames.
     mutating func requestKeyframe(_ codec: (UInt8) -> VideoCodec?) {
         loseFrames()
         goOn(codec)
@@ -105,10 +105,10 @@ struct IncomingStream {
         codec(packet.header.payloadType).map { FrameAssembly.beginsKeyframe(packet.payload, $0) } ?? false
     }
 
-    /// What comes is of no use before the next keyframe.
+    /// Drops all frames until the next keyframe.
     private mutating func loseFrames() { state = .awaitingKeyframe(askAt: .start) }
 
-    /// Throws away what is before the first packet of a keyframe, and goes on with that.
+    /// Drops all packets before the first one of a keyframe, and continues there.
     private mutating func begin(at number: Int64) {
         buffer.skip(to: number)
         losses.forget(before: number)
@@ -124,7 +124,7 @@ struct IncomingStream {
 
     // MARK: - Frames
 
-    /// Takes what is there, where frames were lost from the next keyframe on. Each step takes a packet.
+    /// Takes the packets in order, after a loss from the next keyframe on. Each step takes a packet.
     private mutating func goOn(_ codec: (UInt8) -> VideoCodec?) {
         while true {
             if isAwaiting {
@@ -143,7 +143,7 @@ struct IncomingStream {
         else { return }
         // Some senders set no marker.
         if let before = frame, before.timestamp != packet.header.timestamp || before.codec != type {
-            // What goes on with the next keyframe may begin it.
+            // After a frame that is not whole, the packet must begin a keyframe.
             guard finish(before) || begins(packet, codec) else { return }
             frame = nil
         }
@@ -167,9 +167,9 @@ struct IncomingStream {
         return true
     }
 
-    // MARK: - Out
+    // MARK: - Output
 
-    /// Gives up what was asked for in vain.
+    /// Gives up packets that were asked for in vain.
     mutating func tick(_ codec: (UInt8) -> VideoCodec?, now: Instant) {
         while let lost = losses.hopeless(at: now) {
             if isAwaiting {
@@ -201,6 +201,6 @@ struct IncomingStream {
         return keyframeAskedAt.map { max(askAt, $0 + Self.keyframeInterval) } ?? askAt
     }
 
-    /// When `tick` or a request has something to do; nil while there is nothing to wait for. May lie in the past.
+    /// When `tick` or a request is due; nil while nothing is. May lie in the past.
     var nextDeadline: Instant? { earliest(losses.nextDeadline, keyframeDeadline) }
 }

@@ -1,39 +1,39 @@
 package import Media
 package import Time
 
-/// Packets of Opus that one peer sends, and what to play when: a packet as soon as those that come late would be there, and where one is
-/// lost, what makes up for it.
+/// The Opus packets of one peer, and the time to play each. A packet is played as soon as a late one would have
+/// arrived. A lost packet is replaced.
 ///
-/// Whoever plays asks for the next step whenever it runs out of samples. Times are samples of 48 kHz.
+/// The player asks for the next step whenever it runs out of samples. Times are samples of 48 kHz.
 package struct JitterBuffer {
     package enum Step: Equatable, Sendable {
-        /// A packet, of so many samples, and by how many it is later than it has to be: sound should become shorter by them, or longer
-        /// if they are negative, at times when that is not heard.
+        /// A packet of `samples` samples. `surplus` is its lateness beyond need: the player shortens the sound by that
+        /// much, or lengthens it if negative, where that is not heard.
         case packet([UInt8], samples: Int, surplus: Int)
-        /// As many samples as a packet has whose predecessor is lost: out of the poor copy of that in the packet, which is the next one
-        /// (RFC 6716 §2.1.7).
+        /// The samples of a lost packet, decoded from the poor copy in the next packet, which is given (RFC 6716
+        /// §2.1.7).
         case recovery(from: [UInt8], samples: Int)
-        /// So many samples are to be made up.
+        /// This many samples are to be concealed.
         case concealment(samples: Int)
         /// There is nothing to play.
         case silence
     }
 
-    /// What has become of packets.
+    /// Counts of packets by their fate.
     package struct Statistics: Equatable, Sendable {
-        /// Those that were played.
+        /// Played packets.
         package internal(set) var played = 0
-        /// Those of which a poor copy was played.
+        /// Packets whose poor copy was played.
         package internal(set) var recovered = 0
-        /// Those that came too late, or twice.
+        /// Packets that came too late, or twice.
         package internal(set) var late = 0
-        /// Those that no decoder could take.
+        /// Packets that no decoder can read.
         package internal(set) var malformed = 0
-        /// Those that were left out, as too much waited.
+        /// Packets left out because too much waited.
         package internal(set) var dropped = 0
-        /// The share of packets that are lost or come too late, of the latest few hundred.
+        /// The share of lost or late packets among the latest few hundred.
         package internal(set) var lossRatio = 0.0
-        /// The share of samples that are made up, of the latest few seconds.
+        /// The share of concealed samples in the latest few seconds.
         package internal(set) var concealedRatio = 0.0
     }
 
@@ -46,25 +46,25 @@ package struct JitterBuffer {
 
     private enum State {
         case silent
-        /// The sample that comes next, how many were made up since the one before it, and the number of the last packet.
+        /// The next sample, how many samples were concealed before it, and the number of the last packet.
         case playing(next: Int, concealed: Int, number: Int64)
     }
 
-    /// The most packets that wait: as many of the shortest as are sent in 0.64 s.
+    /// The most waiting packets: 0.64 s of the shortest ones.
     private static let capacity = 256
-    /// A timestamp that is so far from the one before belongs to another stream: 10 s.
+    /// A timestamp this far from the one before belongs to another stream: 10 s.
     private static let longestStep = 480_000
-    /// A packet that comes so late is of a clock that was set back: 1 s.
+    /// A packet this late comes from a clock that was set back: 1 s.
     private static let latest = 48_000
-    /// What is more behind is left out, and not played a little faster: 200 ms.
+    /// Sound further behind is left out, and not played a little faster: 200 ms.
     private static let mostSurplus = 9600
-    /// What is not worth a change: −2.5 to 10 ms.
+    /// A surplus too small for a change: −2.5 to 10 ms.
     private static let slightSurplus = -120...480
-    /// How much is made up for what may have been lost: 120 ms. After that, it is no likeness any more.
+    /// The longest concealment of lost sound: 120 ms. Longer, it is no likeness any more.
     private static let longestConcealment = 5760
-    /// How long the noise of a quiet talker goes on without a packet, of which there is one in 400 ms: 1 s.
+    /// How long the noise of a quiet talker continues without a packet: 1 s. A quiet talker sends one in 400 ms.
     private static let longestQuiet = 48_000
-    /// The loss of more than one packet in two hundred is worth the time until their copies come.
+    /// At a loss above one packet in two hundred, it pays to wait for their copies.
     private static let worthwhileLoss = 0.005
 
     private var state = State.silent
@@ -72,17 +72,17 @@ package struct JitterBuffer {
     private var waiting: [Waiting] = []
     private var delay = PlayoutDelay()
     private var numbers = SequenceUnwrapper()
-    /// The timestamp of the latest packet as it came and counted on, and when it came.
+    /// The latest packet: its timestamp as it came, the same without wrapping, and its arrival.
     private var latest: (timestamp: UInt32, time: Int, at: Instant)?
-    /// Whether what was played last was quiet.
+    /// Whether the last played packet was quiet.
     private var isQuiet = false
-    /// Of the packet that was played last.
+    /// Samples of the last played packet.
     private var samples = 960
     package private(set) var statistics = Statistics()
 
     package init() {}
 
-    // MARK: - In
+    // MARK: - Input
 
     package mutating func receive(_ packet: ReceivedSound) {
         guard let samples = OpusPacket.samples(of: packet.bytes) else {
@@ -144,9 +144,9 @@ package struct JitterBuffer {
         statistics.dropped += 1
     }
 
-    // MARK: - Out
+    // MARK: - Output
 
-    /// What is to be played next, now that there are too few samples for the next block.
+    /// The next step to play. Ask when there are too few samples for the next block.
     package mutating func next(at now: Instant) -> Step {
         let now = Self.time(now)
         let playout = delay.playout(andFor: margin) ?? 0
@@ -173,16 +173,17 @@ package struct JitterBuffer {
         }
     }
 
-    /// How long to wait for a packet beside the time that late ones take: for the one after it where that may have to replace it.
+    /// How long to wait for a packet beyond the delay of late ones. If its copy may be needed: until the packet after
+    /// it comes.
     private var margin: Int { statistics.lossRatio > Self.worthwhileLoss ? samples : 0 }
 
-    /// Leaves out packets as long as the one behind should have begun by a time, too.
+    /// Leaves out packets while the next one should have begun by a time, too.
     private mutating func leaveOut(until time: Int) {
         guard time - waiting[0].time > Self.mostSurplus else { return }
         while waiting.count > 1, waiting[1].time <= time { drop() }
     }
 
-    /// - Parameter time: that of the packet which should be taken now.
+    /// - Parameter time: of the packet that is due now.
     private mutating func take(playout time: Int) -> Step {
         let packet = waiting.removeFirst()
         var last = packet.number
@@ -191,7 +192,7 @@ package struct JitterBuffer {
             last = number
         }
         state = .playing(next: packet.time + packet.samples, concealed: 0, number: max(last, packet.number))
-        // Those that it covers, though it should not.
+        // Packets that it covers, though it should not.
         while let first = waiting.first, first.time < packet.time + packet.samples {
             waiting.removeFirst()
             statistics.late += 1
@@ -199,7 +200,7 @@ package struct JitterBuffer {
         (isQuiet, samples) = (OpusPacket.isQuiet(packet.bytes), packet.samples)
         statistics.played += 1
         statistics.concealedRatio *= 1 - Self.weight(of: packet.samples)
-        // What was to wait, and does not, cannot be shortened.
+        // Only the surplus that really waits can be shortened.
         let behind = waiting.last.map { $0.time + $0.samples - packet.time - packet.samples } ?? 0
         let surplus = min(time - packet.time, max(behind, 0))
         let isSlight = Self.slightSurplus ~= surplus
@@ -215,10 +216,10 @@ package struct JitterBuffer {
         if !isQuiet { statistics.concealedRatio += (1 - statistics.concealedRatio) * Self.weight(of: samples) }
     }
 
-    /// Of samples among those of the latest 5 s.
+    /// The weight of samples among those of the latest 5 s.
     private static func weight(of samples: Int) -> Double { Double(samples) / 240_000 }
 
-    /// - Parameter samples: made a multiple of 2.5 ms, as decoders demand.
+    /// - Parameter samples: rounded up to a multiple of 2.5 ms, as decoders demand.
     private mutating func conceal(_ samples: Int) -> Step {
         let samples = (samples + 119) / 120 * 120
         guard case .playing(let next, let concealed, let number) = state,

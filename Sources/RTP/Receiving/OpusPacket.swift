@@ -1,4 +1,4 @@
-/// What a packet of Opus says of itself in its first bytes (RFC 6716 §3.1, §3.2).
+/// Properties of a packet of Opus in its first bytes (RFC 6716 §3.1, §3.2).
 package enum OpusPacket {
     /// Samples of the longest packet, 120 ms.
     static let longest = 5760
@@ -29,6 +29,6 @@ package enum OpusPacket {
         return 1...longest ~= frame * count ? frame * count : nil
     }
 
-    /// Whether the talker is quiet: what follows may come late, and sounds as the noise before (§2.1.9).
+    /// Whether the talker is quiet. The next packet may come late then, and the noise before goes on (§2.1.9).
     package static func isQuiet(_ bytes: [UInt8]) -> Bool { bytes.count <= 2 }
 }

@@ -1,6 +1,6 @@
 import Time
 
-/// Packets of one source that are missing: when to ask for them (RFC 4585 §6.2.1), and when to give them up.
+/// Missing packets of one source: when to ask for them (RFC 4585 §6.2.1), and when to give them up.
 struct PacketLosses {
     private struct Loss {
         let number: Int64
@@ -10,20 +10,20 @@ struct PacketLosses {
 
     /// How often the same packet is asked for.
     static let mostRequests = 8
-    /// The most packets that are missing at once: beyond it nothing but a keyframe helps.
+    /// The most missing packets. Beyond it, only a keyframe helps.
     static let limit = 512
     /// The most packets that are asked for at once, so that the request fits into a datagram.
     static let mostAtOnce = 128
-    /// Packets overtake each other by so much on their way.
+    /// How far packets overtake each other on the path.
     static let patience = Duration.milliseconds(5)
     private static let shortestRoundTrip = Duration.milliseconds(20)
-    /// Where nothing has told the round trip.
+    /// The assumed round trip while none is known.
     private static let usualRoundTrip = Duration.milliseconds(100)
 
     /// In the order of numbers.
     private var losses: [Loss] = []
 
-    /// A packet came whose number is beyond all earlier ones: those between are missing. Returns false if they are too many.
+    /// Records missing packets: a packet came beyond them. Returns false if they are too many.
     mutating func noteGap(_ numbers: Range<Int64>, now: Instant) -> Bool {
         guard losses.count + numbers.count <= Self.limit else {
             losses.removeAll()
@@ -38,10 +38,10 @@ struct PacketLosses {
         if place < losses.count, losses[place].number == number { losses.remove(at: place) }
     }
 
-    /// What is before a number is not missed any more.
+    /// Forgets the missing packets before a number.
     mutating func forget(before number: Int64) { losses.removeFirst(place(of: number)) }
 
-    /// The place of the first that is not before a number.
+    /// The index of the first loss at or after a number.
     private func place(of number: Int64) -> Int {
         var range = 0..<losses.count
         while !range.isEmpty {
@@ -64,14 +64,14 @@ struct PacketLosses {
         return numbers
     }
 
-    /// The first packet that is missing, if it was asked for often enough.
+    /// The first missing packet, if it was asked for often enough.
     func hopeless(at now: Instant) -> Int64? {
         losses.first.flatMap { $0.requests == Self.mostRequests && $0.askAt <= now ? $0.number : nil }
     }
 
     /// When there is something to ask for or to give up; nil while nothing is missing.
     var nextDeadline: Instant? {
-        // Of those that are asked for no more, only the first one can be given up.
+        // Of packets that are not asked for again, only the first one can be given up.
         earliest(losses.first?.askAt, losses.lazy.filter { $0.requests < Self.mostRequests }.map(\.askAt).min())
     }
 }

@@ -1,15 +1,15 @@
 import Time
 
-/// How long to wait for packets of sound, by how late those of the last seconds came. In samples of 48 kHz.
+/// How long to wait for packets of sound, from the lateness of those of the last seconds. In samples of 48 kHz.
 struct PlayoutDelay {
-    /// 10 to 400 ms after the soonest packet could have come: one that comes still later is not waited for.
+    /// The wait after the soonest possible packet: 10 to 400 ms. A later packet is not waited for.
     static let range = 480...19_200
-    /// Before a few seconds have shown how late packets come: 40 ms.
+    /// The wait before a few seconds have shown the lateness: 40 ms.
     private static let first = 1920
     private static let fewPackets = 250
-    /// How much longer than for the late ones: 5 ms.
+    /// Added to the wait for late packets: 5 ms.
     private static let slack = 240
-    /// Of all packets, so many shall be there in time.
+    /// The share of packets that shall be in time.
     private static let share = 0.98
     /// Clocks drift, and paths change.
     private static let memory = Duration.seconds(10)
@@ -19,9 +19,9 @@ struct PlayoutDelay {
     /// Their transits, in order.
     private var transits: [Int] = []
 
-    /// A packet came.
+    /// Records an arrival.
     ///
-    /// - Parameter transit: when it came, less the timestamp of its first sample.
+    /// - Parameter transit: the arrival, less the timestamp of its first sample.
     mutating func note(transit: Int, at now: Instant) {
         while let oldest = recent.first, recent.count == Self.capacity || now > oldest.at + Self.memory {
             recent.removeFirst()
@@ -31,7 +31,7 @@ struct PlayoutDelay {
         transits.insert(transit, at: place(of: transit))
     }
 
-    /// Of the first transit that is not smaller.
+    /// The index of the first transit that is not smaller.
     private func place(of transit: Int) -> Int {
         var range = 0..<transits.count
         while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
@@ -40,18 +40,18 @@ struct PlayoutDelay {
         return range.lowerBound
     }
 
-    /// Forgets what came, as the talker's clock may have stood still.
+    /// Forgets all arrivals: the talker's clock may have stood still.
     mutating func forget() {
         recent.removeAll()
         transits.removeAll()
     }
 
-    /// How much later than the soonest one a packet came that has such a transit; not positive if it is the soonest.
+    /// The lateness of a transit behind the soonest one; not positive if it is the soonest itself.
     func lateness(of transit: Int) -> Int { transits.first.map { transit - $0 } ?? 0 }
 
-    /// How long to wait for a packet after the soonest could have come.
+    /// How long to wait for a packet after the soonest possible one.
     ///
-    /// - Parameter more: to wait for beside late packets.
+    /// - Parameter more: added to the wait for late packets.
     func wait(andFor more: Int) -> Int {
         let least = transits.count < Self.fewPackets ? Self.first : Self.range.lowerBound
         guard let soonest = transits.first else { return least }
@@ -59,6 +59,6 @@ struct PlayoutDelay {
         return min(max(usual + Self.slack + more, least), Self.range.upperBound)
     }
 
-    /// What is to be added to a timestamp for the time at which its packet shall be taken; nil before the first one.
+    /// The offset from a timestamp to the time at which its packet is played; nil before the first packet.
     func playout(andFor more: Int) -> Int? { transits.first.map { $0 + wait(andFor: more) } }
 }

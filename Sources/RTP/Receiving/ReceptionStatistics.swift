@@ -1,6 +1,6 @@
 import Time
 
-/// What a receiver reports of one source (RFC 3550 §6.4.1, §A.3, §A.8).
+/// A receiver's counts of one source for its reports (RFC 3550 §6.4.1, §A.3, §A.8).
 struct ReceptionStatistics {
     private let clockRate: Int
     /// The extended numbers of the first packet and of the highest, with the count of wraps in the upper half.
@@ -17,7 +17,7 @@ struct ReceptionStatistics {
 
     init(clockRate: Int) { self.clockRate = clockRate }
 
-    /// A packet came, which may be a repetition.
+    /// Records a packet, which may be a repetition.
     mutating func notePacket(_ header: RTPHeader, at now: Instant) {
         received &+= 1
         if base == nil {
@@ -38,7 +38,7 @@ struct ReceptionStatistics {
 
     mutating func noteReport(_ report: SenderReport, at now: Instant) { senderReport = (report.ntpTime.middle, now) }
 
-    /// What came since the last report; nil before the first packet.
+    /// The report since the last one; nil before the first packet.
     mutating func takeReport(of ssrc: UInt32, at now: Instant) -> ReportBlock? {
         guard let base else { return nil }
         let expected = highest &- base &+ 1

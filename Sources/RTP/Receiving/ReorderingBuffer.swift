@@ -1,11 +1,11 @@
-/// Counts sequence numbers on beyond 65535 (RFC 3550 §A.1): each is the closest one to the highest so far.
+/// Extends sequence numbers beyond 65535 (RFC 3550 §A.1): each is the closest one to the highest so far.
 struct SequenceUnwrapper {
     /// Nil before the first number.
     private(set) var highest: Int64?
 
     mutating func unwrap(_ number: UInt16) -> Int64 {
         guard let highest else {
-            // So large that numbers from before the first one are positive too.
+            // Large enough that numbers before the first one are positive too.
             let first = Int64(number) + 1 << 16
             self.highest = first
             return first
@@ -16,13 +16,13 @@ struct SequenceUnwrapper {
     }
 }
 
-/// Packets of one source that came before others that were sent earlier, until these are there or given up.
+/// Packets of one source that came ahead of earlier ones. They wait until the earlier ones are there or given up.
 struct ReorderingBuffer {
     enum Insertion {
         case isNew
-        /// It came before, or too late.
+        /// The packet is a repetition, or too late.
         case isOld
-        /// So much is missing before it that the buffer has begun anew with it.
+        /// Too much is missing before the packet. The buffer has begun anew with it.
         case isFarAhead
     }
 
@@ -31,7 +31,7 @@ struct ReorderingBuffer {
 
     /// By number, from the next one on.
     private var waiting: [Int64: IncomingPacket] = [:]
-    /// The numbers of those that wait; of those that end a frame; and of those that begin a keyframe.
+    /// The numbers of waiting packets; of those that end a frame; and of those that begin a keyframe.
     private var (present, markers, starts) = (SequenceSet(), SequenceSet(), SequenceSet())
     /// The number of the packet that comes next; nil before the first.
     private(set) var next: Int64?
@@ -79,7 +79,7 @@ struct ReorderingBuffer {
         return remove(number)
     }
 
-    /// Throws away what waits before a number, and does not wait for it any more.
+    /// Drops the packets before a number, and does not wait for more of them.
     mutating func skip(to number: Int64) {
         guard let next, number > next else { return }
         while let first, first < number { remove(first) }
@@ -95,7 +95,7 @@ struct ReorderingBuffer {
         return waiting.removeValue(forKey: number)
     }
 
-    /// The number of the first packet that waits.
+    /// The number of the first waiting packet.
     var first: Int64? { first(of: present) }
 
     /// The number of the first packet that begins a keyframe.
@@ -108,7 +108,7 @@ struct ReorderingBuffer {
         }
     }
 
-    /// Where a keyframe begins of which all packets are there, and this one is part.
+    /// The start of the keyframe that contains a packet, if all packets of the keyframe are there.
     func keyframe(around number: Int64) -> Int64? {
         guard let next, let start = starts.last(through: number, from: next) else { return nil }
         let last = markers.first(from: start, before: end)

@@ -1,4 +1,4 @@
-/// Numbers within a window that moves on, as bits of a ring: what is asked of all of them takes a step for each 64 numbers.
+/// Numbers within a moving window, as bits of a ring. A search takes one step for each 64 numbers.
 struct SequenceSet: Sendable {
     /// How far apart two numbers may be.
     static let capacity = 2048

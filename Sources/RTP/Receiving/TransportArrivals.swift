@@ -1,13 +1,13 @@
 import Time
 
-/// When a peer's numbered packets have arrived, for its estimator of the link
+/// Arrivals of a peer's numbered packets, for the peer's bandwidth estimate
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3).
 struct TransportArrivals {
-    /// How soon the peer is told.
+    /// The time until a report.
     static let interval = Duration.milliseconds(50)
     /// The most packets that one report covers, so that it fits into a datagram.
     static let longestReport = 200
-    /// A packet may come so many numbers after its place: then what came since is told again.
+    /// A packet may come this many numbers late. The packets since then are reported again.
     private static let memory: Int64 = 1000
 
     private var numbers = SequenceUnwrapper()
@@ -30,14 +30,14 @@ struct TransportArrivals {
         if nextDeadline == nil { nextDeadline = now + Self.interval }
     }
 
-    /// A report on what has come since the last one, if it is due. More may be due at once.
+    /// A report of the arrivals since the last one, if it is due. More may be due at once.
     ///
     /// - Parameters:
     ///   - sender: the SSRC of this side.
     ///   - media: one of the peer's.
     mutating func takeReport(from sender: UInt32, on media: UInt32, at now: Instant) -> TransportFeedback? {
         guard let due = nextDeadline, due <= now, let highest = numbers.highest else { return nil }
-        // Of a gap that is longer than that, the peer has other ways to know.
+        // The peer has other ways to learn of a longer gap.
         let first = max(next, highest + 1 - Self.memory)
         var end = min(highest + 1, first + Int64(Self.longestReport))
         var told: [TransportFeedback.Arrival] = []
@@ -49,7 +49,7 @@ struct TransportArrivals {
             }
             told.append(TransportFeedback.Arrival(number: UInt16(truncatingIfNeeded: number), time: time))
         }
-        // A report begins with a packet that has come, or tells what is lost before one.
+        // A report begins with an arrival, or covers a loss before one.
         defer { reportNumber &+= 1 }
         next = end
         if next > highest {

@@ -1,10 +1,10 @@
 /// A payload of VP8 or VP9 without its descriptor: a part of a frame.
 struct FramePart: Equatable {
-    /// Whether a frame begins with it.
+    /// Whether it begins a frame.
     let isFirst: Bool
-    /// Whether the frame needs none before it; told by the first part alone.
+    /// Whether the frame can be decoded alone. Only the first part says so.
     let isKeyframe: Bool
-    /// Of VP9: whether the frame of another layer in space begins with it.
+    /// VP9: whether it begins the frame of another spatial layer.
     let beginsLayer: Bool
     let bytes: ArraySlice<UInt8>
 }
