@@ -1,29 +1,29 @@
 public import Posix
 
-/// Why the bridge could not do what was asked. The description is one sentence for a person: what failed, on what,
-/// and what to do.
+/// The reason why a call of the bridge failed. The description is one sentence for a person: the failure, its object,
+/// and the remedy.
 public enum BridgeError: Error, Equatable, CustomStringConvertible {
     /// A broadcast name with characters outside `A-Z a-z 0-9 . _ -`, a leading dot, or more than 64 characters.
     case invalidName(String)
-    /// The folder that should hold the broadcast's own is missing or cannot be opened.
+    /// The parent folder of the broadcast's folder is missing or cannot be opened.
     case noRuntimeDirectory(path: String, SystemError)
-    /// The folder, or a file in it, could be changed or read by somebody else.
+    /// Other users can change or read the folder, or a file in it.
     case notPrivate(path: String, problem: String)
     /// No broadcast folder or no frames file is there (yet).
     case noBroadcast(path: String)
-    /// Another capture process holds the writer lock. `pid` is what its status file says.
+    /// Another capture process holds the writer lock. `pid` is the one in its status file.
     case alreadyRunning(path: String, pid: Int32?)
     /// Another sound process holds the lock of the broadcast's sound.
     case soundAlreadyRunning(path: String)
-    /// The capture process, or the sound process, does not hand out its memory: it does not get to run, perhaps.
+    /// The capture process, or the sound process, does not hand out its memory. Perhaps it does not get to run.
     case noAnswer(path: String)
     /// The file system cannot hold the frames file.
     case noSpace(path: String, bytes: Int)
-    /// The frames file breaks its own layout; `problem` names the first field that is wrong.
+    /// The frames file breaks its own layout. `problem` names the first wrong field.
     case damaged(path: String, problem: String)
     /// The frames file has a layout of a later major version.
     case newerLayout(path: String, found: Int, supported: Int)
-    /// A picture size that the layout does not take: odd, zero, or above 16384.
+    /// A picture size that the layout does not hold: odd, zero, or above 16384.
     case invalidSize(width: Int, height: Int)
     /// Another system call failed.
     case system(path: String, SystemError)
@@ -45,7 +45,7 @@ public enum BridgeError: Error, Equatable, CustomStringConvertible {
         case .soundAlreadyRunning(let path):
             "a sound process already runs in \(path): stop it"
         case .noAnswer(let path):
-            "who writes in \(path) does not answer: let it run again (kill -CONT), or restart it"
+            "the writer of \(path) does not answer: let it run again (kill -CONT), or restart it"
         case .noSpace(let path, let bytes):
             "no space for \(bytes < 1_048_576 ? "\(bytes) bytes" : "\((bytes + 1_048_575) / 1_048_576) MiB of frames") "
                 + "in \(path): free some"

@@ -20,7 +20,7 @@ package struct AudioLock: ~Copyable {
         self.directory = directory
     }
 
-    /// Makes the socket at which commands ask the process, in the place of one that a process before left.
+    /// Makes the socket for commands, in place of one that an earlier process left.
     package func listen() throws(BridgeError) -> LocalListener {
         directory.remove(Self.socket)
         return try directory.calling(on: Self.socket) { () throws(SystemError) in
@@ -28,9 +28,9 @@ package struct AudioLock: ~Copyable {
         }
     }
 
-    /// Keeps a text for a process that comes later, in one step. Takes no room but for the first.
+    /// Keeps a text for a later process, in one step. Takes no further room after the first time.
     ///
-    /// - Throws: `system` where it is longer than 1024 bytes, or cannot be written.
+    /// - Throws: `system` if it is longer than 1024 bytes, or cannot be written.
     package func keep(_ text: String) throws(BridgeError) {
         try directory.calling(on: Self.bequest) { () throws(SystemError) in
             if text.utf8.count > Self.mostBytes { throw SystemError("write", code: EFBIG) }
@@ -38,10 +38,10 @@ package struct AudioLock: ~Copyable {
         try directory.replaceText(Self.bequest, with: text)
     }
 
-    /// Leaves nothing to a process that comes later.
+    /// Removes the text for a later process.
     package func forget() { Self.forget(in: directory) }
 
-    /// Removes what a process has left, if the broadcast has ended with a goodbye and no sound process is there.
+    /// Removes the kept text if the broadcast has ended with a goodbye and there is no sound process.
     package static func forgetEnded(in directory: BridgeDirectory) {
         guard BroadcastGlance(directory).hasEnded, (try? directory.hasSoundWriter()) == false else { return }
         forget(in: directory)
@@ -52,7 +52,7 @@ package struct AudioLock: ~Copyable {
         directory.remove(BridgeDirectory.spare(bequest))
     }
 
-    /// What a process before has left; nil if that is nothing, and empty if it cannot be read.
+    /// The text that an earlier process kept; nil if there is none, and empty if it cannot be read.
     package var kept: String? {
         do throws(BridgeError) { return try directory.readText(Self.bequest, limit: Self.mostBytes) } catch {
             return ""

@@ -2,37 +2,37 @@ import Glibc
 import Posix
 public import Time
 
-/// A look at a broadcast folder from outside: no lock taken, nothing changed, nobody counted as a reader.
+/// A look at a broadcast folder from outside. It takes no lock, changes nothing, and does not count as a reader.
 public struct BridgeInspection: Sendable {
     /// One slot of the frames file.
     public struct Slot: Sendable {
-        /// Odd while the slot is being written, or for ever if the writer was killed then.
+        /// Odd while the slot is being written, and for ever if the writer was killed meanwhile.
         public let sequence: UInt64
-        /// Nil for a slot that never held a frame or whose metadata makes no sense.
+        /// Nil for a slot that never held a frame, or whose metadata is invalid.
         public let info: FrameInfo?
     }
 
     /// The broadcast's folder.
     public let path: String
-    /// What the broadcast says of itself, checked against its lock and its heartbeat.
+    /// The broadcast's own state, checked against its lock and its heartbeat.
     public private(set) var liveness: Liveness
     /// Whether any reader is attached.
     public let hasReaders: Bool
-    /// The status file; nil when there is none or it makes no sense.
+    /// The status file; nil if it is missing or invalid.
     public let status: BridgeStatus?
-    /// What is wrong with the frames file; nil when nothing is.
+    /// The fault of the frames file; nil if there is none.
     public private(set) var problem: BridgeError?
-    /// The fields below are nil, zero or empty while there is no frames file that is fit to read.
+    /// The fields below are nil, zero or empty if there is no readable frames file.
     public private(set) var fileBytes = 0
-    /// How many frames this generation has had.
+    /// Frames of this generation so far.
     public private(set) var published: UInt64 = 0
     /// The last heartbeat.
     public private(set) var heartbeatAt: Instant?
     /// The last change of state.
     public private(set) var stateSince: Instant?
-    /// What was captured before this instant is not to be shown any more.
+    /// The not-before time: frames captured earlier must not be shown.
     public private(set) var horizon: Instant?
-    /// What is shown, for people.
+    /// The source, in words for people.
     public private(set) var source = ""
     /// The nominal rate.
     public private(set) var framesPerSecond = 0
@@ -42,9 +42,9 @@ public struct BridgeInspection: Sendable {
     public private(set) var slots: [Slot] = []
     /// For each tile of the latest frame, row by row, how many frames ago it changed.
     public private(set) var tileAges: [UInt32] = []
-    /// How many tiles stand side by side.
+    /// Tiles in a row.
     public private(set) var tileColumns = 0
-    /// Every generation whose frames are in the folder: one, but for an instant.
+    /// All generations with frames in the folder: one, except for an instant.
     public let generations: [String]
 
     /// The latest whole frame's information.
@@ -52,7 +52,7 @@ public struct BridgeInspection: Sendable {
 
     /// Looks at a folder.
     ///
-    /// - Throws: what a reader would throw on the same folder.
+    /// - Throws: the errors of a reader on the same folder.
     public init(_ directory: BridgeDirectory) throws(BridgeError) {
         path = directory.path
         let writing = try directory.hasWriter()
@@ -110,7 +110,7 @@ public struct BridgeInspection: Sendable {
             }
             let isWhole = metadata.count == S.metadataBytes
             let checked = isWhole ? try? SlotMetadata(checking: metadata.span.bytes, slotBytes: header.slotStride) : nil
-            // Fewer bytes are there if the file was shrunk.
+            // A file that was shrunk has fewer bytes.
             let isThere = metadata.count >= 8
             let sequence = isThere ? metadata.span.bytes.unsafeLoad(fromByteOffset: S.sequence, as: UInt64.self) : 0
             slots.append(Slot(sequence: sequence, info: checked?.info))

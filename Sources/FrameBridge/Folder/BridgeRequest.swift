@@ -2,26 +2,26 @@ import Glibc
 import Posix
 public import Time
 
-/// A command's request to the capture process; of several before a tick, the last one counts.
+/// A command's request to the capture process. Of several before a tick, the last one counts.
 public enum BridgeRequest: Sendable, Equatable {
-    /// Show a slate and stop looking at the screen.
+    /// Show a slate, and stop capturing the screen.
     case pause
-    /// Keep the last picture and stop looking at the screen.
+    /// Keep the last picture, and stop capturing the screen.
     case freeze
-    /// Look at the screen again.
+    /// Capture the screen again.
     case resume
     /// End the broadcast.
     case stop
-    /// Show something else, named in the words of the capture process: one line.
+    /// Show another source, named in the words of the capture process: one line.
     case show(String)
 
-    /// Whether it asks the capture process not to look at the screen any more.
+    /// Whether it stops capturing the screen.
     var pauses: Bool { self == .pause || self == .freeze }
 
-    /// Whether it asks for something else to be shown.
+    /// Whether it asks for another source.
     fileprivate var showsAnother: Bool { if case .show = self { true } else { false } }
 
-    /// The line that asks for it.
+    /// The line of the request in the control file.
     var text: String {
         switch self {
         case .pause: "pause"
@@ -32,7 +32,7 @@ public enum BridgeRequest: Sendable, Equatable {
         }
     }
 
-    /// Nil for anything else than a request.
+    /// Nil for any other text.
     init?(text: String) {
         let words = text.split(maxSplits: 1, whereSeparator: \.isWhitespace)
         let rest = words.dropFirst().first?.split(whereSeparator: \.isNewline).first.map(String.init)
@@ -48,7 +48,7 @@ public enum BridgeRequest: Sendable, Equatable {
 }
 
 extension BridgeRequest: CustomStringConvertible {
-    /// What is asked for, as a verb for a person.
+    /// The request as a verb, for people.
     public var description: String {
         switch self {
         case .pause, .freeze: "pause"
@@ -59,11 +59,11 @@ extension BridgeRequest: CustomStringConvertible {
     }
 }
 
-/// What a capture process says to a request.
+/// The capture process's answer to a request.
 public enum BridgeAnswer: Sendable, Equatable {
     /// The request is done, and a pause outlives the capture process.
     case granted
-    /// Nothing has changed, for this reason: a sentence for a person.
+    /// Nothing has changed. The reason is a sentence for a person.
     case refused(String)
 }
 
@@ -71,16 +71,16 @@ extension BridgeDirectory {
     private static let requestFile = "request"
     private static let takenFile = ".request.taken"
 
-    /// Asks the capture process for something, and waits for its answer. Takes no room in the file system.
+    /// Sends a request to the capture process, and waits for its answer. Takes no room in the file system.
     ///
-    /// Somebody else may ask meanwhile. Then it is asked again, but not in the place of a pause. Another source does not take
-    /// the place of a pause that waits, either: it comes after it.
+    /// Another process may ask meanwhile. Then this request is repeated, but it does not replace a waiting pause.
+    /// Neither does a request for another source: it follows the pause.
     ///
     /// - Parameters:
     ///   - deadline: when to give up.
     ///   - isGivenUp: whether to give up at once; asked every few milliseconds.
-    /// - Returns: nil if there was no answer. A pause that was asked for stays, unless another request takes its place: a
-    ///   successor of a capture process that died begins paused. Anything else is taken back, and not done later.
+    /// - Returns: nil if there was no answer. A request to pause stays, unless another request replaces it: the
+    ///   successor of a capture process that died begins paused. Any other request is taken back, and not done later.
     public func ask(
         _ request: BridgeRequest,
         until deadline: Instant,
@@ -89,7 +89,7 @@ extension BridgeDirectory {
         let wanted = ControlFile.Record(number: .random(in: 1 ... .max), text: request.text)
         var isAsked = false
         while true {
-            // Somebody may have removed it; then the capture process makes another.
+            // If the file was removed, the capture process makes another.
             if let control = try ControlFile(in: self, O_RDONLY) {
                 if let answer = control.answer(to: wanted) { return answer }
                 let asked = control.read(.request)
@@ -109,14 +109,14 @@ extension BridgeDirectory {
         }
     }
 
-    /// Takes a request back. Returns the answer if one has come all the same.
+    /// Takes a request back. Returns the answer if one has come meanwhile.
     private func takeBack(_ request: ControlFile.Record) throws(BridgeError) -> BridgeAnswer? {
         guard let control = try ControlFile(in: self, O_RDWR) else { return nil }
         if control.read(.request) == request { try? control.write("", to: .request) }
         return control.answer(to: request)
     }
 
-    /// Writes a request into the control file. Closing that tells the capture process (inotify).
+    /// Writes a request into the control file. Closing the file notifies the capture process (inotify).
     private func write(_ request: ControlFile.Record) throws(BridgeError) {
         guard let control = try ControlFile(in: self, O_WRONLY) else { return }
         do { try control.write(request, to: .request) } catch {
@@ -124,16 +124,17 @@ extension BridgeDirectory {
         }
     }
 
-    /// What is shown, in the words of the capture process that is or was here; nil where nobody has said so.
+    /// The source, in the words of the present or last capture process; nil if there are none.
     public func shownSource() throws(BridgeError) -> String? {
         guard let control = try ControlFile(in: self, O_RDONLY) else { return nil }
         return control.read(.source)?.text
     }
 
-    /// Takes what a shell script asks by the file `request`, if it does. Anything else of that name is removed and ignored.
+    /// Takes the request of a shell script, the file `request`, if there is one. Any other entry of that name is
+    /// removed and ignored.
     ///
-    /// The file is renamed before it is read, so that a request that comes meanwhile stays for the next call. It need
-    /// not be closed to others, unlike the files that Oriel writes.
+    /// The file is renamed before it is read, so that a request that comes meanwhile stays for the next call. Unlike
+    /// the files that Oriel writes, it may be open to other users.
     func takeRequestFile() -> BridgeRequest? {
         guard renameat(descriptor.raw, Self.requestFile, descriptor.raw, Self.takenFile) == 0 else {
             if errno != ENOENT { unlinkat(descriptor.raw, Self.requestFile, AT_REMOVEDIR) }
@@ -143,7 +144,7 @@ extension BridgeDirectory {
         return readRequest(Self.takenFile)
     }
 
-    /// The request of a shell script, which goes on waiting.
+    /// The request of a shell script, which stays in place.
     func waitingRequestFile() -> BridgeRequest? { readRequest(Self.requestFile) }
 
     private func readRequest(_ name: String) -> BridgeRequest? {

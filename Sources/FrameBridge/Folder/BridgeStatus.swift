@@ -2,30 +2,30 @@ import Glibc
 import Posix
 public import Time
 
-/// The status file: `key=value` lines, at most 1 KiB, replaced in one step. For people, shell scripts, and readers
-/// that look for the current generation; the header page is what counts while the capture process lives.
+/// The status file: `key=value` lines, at most 1 KiB, replaced in one step. It is for people, shell scripts, and
+/// readers that look for the current generation. While the capture process lives, the header page decides.
 public struct BridgeStatus: Sendable, Equatable {
-    /// What the capture process says of itself.
+    /// The capture process's own state.
     public var state: BroadcastState
-    /// Why the state is what it is, in a few words; empty when there is nothing to say.
+    /// The reason for the state, in a few words; empty if there is none.
     public var reason: String
-    /// The current generation; 0 while there is no frames file.
+    /// The current generation; 0 if there is no frames file.
     public var generation: UInt64
     /// The capture process.
     public var pid: Int32
     /// When the capture process started.
     public var startedAt: Instant
-    /// The process whose window is shown; nil if no window is shown, or its process is not known.
+    /// The process whose window is shown; nil if no window is shown, or its process is unknown.
     public internal(set) var windowProcess: Int32?
 
-    /// The last thing that went wrong for this capture process; nil while nothing has.
+    /// The last failure of this capture process; nil without one.
     public internal(set) var lastError: Mishap?
 
-    /// Something that went wrong.
+    /// A failure.
     public struct Mishap: Sendable, Equatable {
         /// A sentence for a person.
         public let reason: String
-        /// When.
+        /// The time of the failure.
         public let at: Instant
     }
 
@@ -52,7 +52,8 @@ public struct BridgeStatus: Sendable, Equatable {
         String(decoding: text.filter { !$0.isNewline }.utf8.prefix(300), as: UTF8.self)
     }
 
-    /// Replaces the status file, and tells those who watch the writer's lock, also of what stands in the header alone.
+    /// Replaces the status file, and notifies those who watch the writer's lock. Call it also for changes in the header
+    /// alone.
     func write(to directory: BridgeDirectory, holding lock: borrowing FileDescriptor) throws(BridgeError) {
         defer { lock.touch() }
         try directory.replaceText(Self.fileName, with: text)
@@ -65,7 +66,7 @@ public struct BridgeStatus: Sendable, Equatable {
 }
 
 extension BridgeStatus {
-    /// Nil when a line that is needed is missing or makes no sense.
+    /// Nil if a necessary line is missing or invalid.
     init?(text: String) {
         var fields: [Substring: Substring] = [:]
         for line in text.split(separator: "\n") {
@@ -92,13 +93,13 @@ extension BridgeStatus {
 }
 
 extension BridgeDirectory {
-    /// The status file as it stands; nil when there is none or it makes no sense.
+    /// The status file as it stands; nil if it is missing or invalid.
     public func status() throws(BridgeError) -> BridgeStatus? {
         try readText(BridgeStatus.fileName, limit: 1024).flatMap { BridgeStatus(text: $0) }
     }
 
-    /// Whether the last capture process said goodbye, or none has been here. Only a clean end is an end: where its status is
-    /// damaged, or gone and something else of it is left, it has died. Means nothing while one lives.
+    /// Whether the last capture process said goodbye, or there never was one. Only a clean end counts: if its status is
+    /// damaged, or missing while other files of it are left, it has died. Means nothing while a capture process lives.
     func hasEndedWell() throws(BridgeError) -> Bool {
         if let text = try readText(BridgeStatus.fileName, limit: 1024) {
             return BridgeStatus(text: text)?.state == .stopped
@@ -106,10 +107,10 @@ extension BridgeDirectory {
         return !fileNames().contains { $0 == ControlFile.fileName || RingFile.isFile($0, of: FrameRing.name) }
     }
 
-    /// Whether a capture process lives: whether its lock is held. The kernel frees the lock with the process.
+    /// Whether a capture process lives, by its lock. The kernel frees the lock with the process.
     public func hasWriter() throws(BridgeError) -> Bool { try isLocked(BroadcastFolder.lockFile) }
 
-    /// Whether anybody reads: whether a shared lock on `reader.lock` is held.
+    /// Whether there are readers, by the shared lock on `reader.lock`.
     public func hasReaders() throws(BridgeError) -> Bool { try isLocked(FrameReader.lockFile) }
 
     func isLocked(_ file: String) throws(BridgeError) -> Bool {

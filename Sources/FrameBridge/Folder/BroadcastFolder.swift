@@ -2,17 +2,17 @@ import Glibc
 import Posix
 import Time
 
-/// The folder of a broadcast, as its one writer owns it: the writer's lock, the status, what is asked and answered, and the
+/// The folder of a broadcast, as its one writer owns it: the writer's lock, the status, requests and answers, and the
 /// generations of all rings, which begin and end together.
 ///
-/// The folder knows the name and the file of a ring, and the words of `RingHeader`. What else stands in the file, and the order
-/// in which it is stored there, is the ring's own.
+/// The folder knows the name and the file of a ring, and the words of `RingHeader`. The rest of the file, and the order
+/// of its stores, belong to the ring.
 ///
-/// Invariant: the lock is held as long as this value lives. The kernel frees it with the process, and then a successor clears
-/// away what is left.
+/// Invariant: the lock is held as long as this value lives. The kernel frees it with the process. A successor then
+/// clears away the remains.
 struct BroadcastFolder: ~Copyable {
     static let lockFile = "writer.lock"
-    /// Between two looks after the files.
+    /// The interval of checks of the files.
     private static let checkInterval = Duration.milliseconds(500)
 
     let directory: BridgeDirectory
@@ -23,21 +23,22 @@ struct BroadcastFolder: ~Copyable {
     private var status: BridgeStatus
     private var stateSince: Instant = MonotonicClock.now()
     var control: ControlWriter
-    /// The files of the present generation, one for each of its rings; empty while there is none, or somebody has removed one.
+    /// The files of the present generation, one for each of its rings; empty if there is none, or a file was removed.
     private var files: [RingFile] = []
-    /// The generation before, for readers who have not followed yet; until the next look after the files.
+    /// The generation before, for readers that have not followed yet. Kept until the next check of the files.
     private var retired: [RingFile] = []
-    /// The headers that earlier writers left, for readers who have not followed yet; until this one has a generation.
+    /// The headers that earlier writers left, for readers that have not followed yet. Kept until this writer has a
+    /// generation.
     private var left: [RingHeader]
     private var horizon: Instant?
-    /// When the files are looked after; nil before the first time, which is with the first heartbeat.
+    /// When the files are checked next; nil before the first heartbeat, which checks them.
     private var checkAt: Instant?
 
     /// Begins as `FrameWriter` does.
     ///
     /// - Parameters:
     ///   - rings: the names of the rings whose files are cleared away.
-    ///   - source: what is shown, for a successor: at most 4080 bytes.
+    ///   - source: the source in words for a successor: at most 4080 bytes.
     init(_ directory: BridgeDirectory, rings: [String], source: String) throws(BridgeError) {
         let lock = try directory.openLock(Self.lockFile)
         let readerLock = try directory.openLock(FrameReader.lockFile)
@@ -57,7 +58,8 @@ struct BroadcastFolder: ~Copyable {
         var left = Self.clearAway(rings, in: directory)
         let horizon = left.compactMap(\.horizon).max()
         if !isWritten {
-            // Removing the files of a dead writer has made room for the status, but for what readers still map.
+            // Removing the files of a dead writer has made room for the status, except for files that readers still
+            // map.
             if let isRead = try? readerLock.isLockedByAnother(against: .exclusive), !isRead { left = [] }
             try status.write(to: directory, holding: lock)
         }
@@ -72,7 +74,7 @@ struct BroadcastFolder: ~Copyable {
         if recovered.isPaused { setHorizon(MonotonicClock.now()) }
     }
 
-    /// Removes what a killed writer left, and returns the headers of its rings.
+    /// Removes the remains of a killed writer, and returns the headers of its rings.
     private static func clearAway(_ rings: [String], in directory: BridgeDirectory) -> [RingHeader] {
         let names = directory.fileNames().filter { $0 != BridgeDirectory.spare(BridgeStatus.fileName) }
         func isRing(_ name: String) -> Bool { rings.contains { RingFile.isFile(name, of: $0) } }
@@ -86,18 +88,18 @@ struct BroadcastFolder: ~Copyable {
         return left
     }
 
-    /// What the broadcast says of itself.
+    /// The broadcast's own state.
     var state: BroadcastState { status.state }
 
-    /// The present generation; 0 while there is none.
+    /// The present generation; 0 if there is none.
     var generation: UInt64 { status.generation }
 
     /// Whether any reader is attached.
     var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }
 
-    // MARK: - What all rings say
+    // MARK: - Common to all rings
 
-    /// Forbids readers to show what was captured before, in any ring.
+    /// Forbids readers to show older captures, in any ring.
     mutating func setHorizon(_ instant: Instant) {
         let horizon = max(horizon ?? instant, instant)
         self.horizon = horizon
@@ -115,23 +117,23 @@ struct BroadcastFolder: ~Copyable {
         if state == .error || state == .sourceLost {
             status.lastError = BridgeStatus.Mishap(reason: reason, at: MonotonicClock.now())
         }
-        // The pause is written before all else, so that it is not lost with this process.
+        // The pause is written first, so that it is not lost with this process.
         if changesPause, state != .stopped { control.keepPause(state == .paused) }
         for file in files { file.header.setState(state, since: stateSince) }
         try status.write(to: directory, holding: lock)
     }
 
-    /// Sets whose window is shown, in the status file.
+    /// Sets the process of the shown window in the status file.
     mutating func setWindowProcess(_ process: Int32?) throws(BridgeError) {
         guard status.windowProcess != process else { return }
         status.windowProcess = process
         try status.write(to: directory, holding: lock)
     }
 
-    /// Does what `FrameWriter.heartbeat` promises. Returns false when somebody removed or shrank a file of the present
-    /// generation, which has ended then.
+    /// Does what `FrameWriter.heartbeat` promises. Returns false if a file of the present generation was removed or
+    /// shrunk. The generation has ended then.
     ///
-    /// - Parameter now: decides whether the files are looked after.
+    /// - Parameter now: decides whether the files are checked.
     mutating func heartbeat(at now: Instant) -> Bool {
         for file in files { file.header.heartbeat() }
         if let checkAt, now < checkAt { return true }
@@ -148,16 +150,16 @@ struct BroadcastFolder: ~Copyable {
 
     // MARK: - Generations
 
-    /// Makes another generation, and only then names it: a new reader finds what `make` has put into its rings. If that fails,
-    /// the generation before stays.
+    /// Makes another generation, and names it only then: a new reader finds the data that `make` has put into its
+    /// rings. If that fails, the generation before stays.
     ///
-    /// - Parameter make: makes the files of all rings, with what readers shall find in them first.
+    /// - Parameter make: makes the files of all rings, with their first data.
     mutating func beginGeneration<Rings>(
         _ make: (inout NewGeneration) throws(BridgeError) -> Rings
     ) throws(BridgeError) -> Rings {
         let previous = status.generation
         var next = NewGeneration(in: directory, state: status.state, since: stateSince, horizon: horizon)
-        // The files of a dead writer take up room while they are mapped here, and only readers need them.
+        // The files of a dead writer take up room while they are mapped here. Only readers need them.
         if !hasReaders { left = [] }
         let made: Rings
         do throws(BridgeError) {
@@ -182,7 +184,7 @@ struct BroadcastFolder: ~Copyable {
         for ring in rings { directory.remove(RingFile.name(of: ring, generation)) }
     }
 
-    /// Says `stopped`, removes the files of the generation and gives the lock back.
+    /// Sets the state `stopped`, removes the files of the generation and releases the lock.
     consuming func stop(reason: String) throws(BridgeError) {
         let generation = status.generation
         status.generation = 0

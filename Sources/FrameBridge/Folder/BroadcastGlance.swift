@@ -1,15 +1,15 @@
-/// What matters of a broadcast to a process that shows nothing of it.
+/// The state of a broadcast for a process that shows no pictures of it.
 package struct BroadcastGlance: Equatable, Sendable {
     /// Whether a capture process lives.
     package let isThere: Bool
-    /// Whether the last one said goodbye, or none has been here.
+    /// Whether the last capture process said goodbye, or there never was one.
     package let hasEnded: Bool
-    /// Whether nothing of it may leave the machine: a person paused it, or wants to, or there is no broadcast.
+    /// Whether nothing of it may leave the machine: it is paused, a pause was asked for, or there is no broadcast.
     package let isPaused: Bool
-    /// The process whose window is shown; nil if no window is, or that is not known.
+    /// The process whose window is shown; nil if no window is shown, or its process is unknown.
     package let windowProcess: Int32?
 
-    /// Looks at a folder. What cannot be read counts as paused.
+    /// Looks at a folder. Unreadable data counts as paused.
     package init(_ directory: BridgeDirectory) {
         let isThere = (try? directory.hasWriter()) ?? false
         self.isThere = isThere

@@ -1,21 +1,21 @@
 import Glibc
 import Posix
 
-/// The file `control`: what is asked of a capture process, what it answers, and what its successor must know. All of it lies
-/// in pages that are there from the start and are overwritten in place, so that a pause takes no byte of the file system and
-/// outlives the process, which may be killed at any instruction.
+/// The file `control`: requests to a capture process, its answers, and the state for its successor. All pages exist
+/// from the start and are overwritten in place. So a pause takes no byte of the file system, and outlives a process
+/// that is killed at any instruction.
 final class ControlFile {
     static let fileName = "control"
 
-    /// What a page holds: a text, and a number that tells one text from the next.
+    /// A page: a text, and a number that tells texts apart.
     enum Page: Int, CaseIterable {
         /// The last request, under the asker's random number; empty if the asker took it back.
         case request
-        /// The answer to the request of the same number: empty if it was granted, else a sentence with the reason.
+        /// The answer to the request of the same number: empty if granted, else a sentence with the reason.
         case answer
         /// Not empty while the broadcast is paused.
         case pause
-        /// What is shown, in the words of the capture process.
+        /// The source, in the words of the capture process.
         case source
     }
 
@@ -27,13 +27,13 @@ final class ControlFile {
 
     /// Bytes of the longest text.
     static let longestText = Layout.page - headBytes
-    /// The number, the bytes of the text, and the checksum of both and of the text.
+    /// The number, the length of the text in bytes, and the checksum of both and of the text.
     private static let headBytes = 16
     private static let fileBytes = Page.allCases.count * Layout.page
 
     private let file: FileDescriptor
 
-    /// Opens the file of this or another process; nil where there is none, or none that could be one.
+    /// Opens the file of this or another process; nil if it is missing, or no such file.
     init?(in directory: BridgeDirectory, _ access: Int32) throws(BridgeError) {
         guard let file = try directory.open(Self.fileName, access),
             let size = try? file.status().st_size, size >= Self.fileBytes
@@ -69,7 +69,7 @@ final class ControlFile {
     /// Makes sure that all its blocks are there.
     func allocate() throws(SystemError) { try file.allocate(Self.fileBytes) }
 
-    /// The request that has no answer yet and was not taken back.
+    /// The request without an answer that was not taken back.
     var waitingRecord: Record? {
         guard let record = read(.request), !record.text.isEmpty, record.number != read(.answer)?.number else {
             return nil
@@ -77,22 +77,22 @@ final class ControlFile {
         return record
     }
 
-    /// The request of `waitingRecord`; nil if its text is no known request.
+    /// The request of `waitingRecord`; nil if its text is not a known request.
     var waitingRequest: BridgeRequest? { waitingRecord.flatMap { BridgeRequest(text: $0.text) } }
 
-    /// The answer to a request; nil while there is none.
+    /// The answer to a request; nil if there is none.
     func answer(to request: Record) -> BridgeAnswer? {
         guard let answer = read(.answer), answer.number == request.number else { return nil }
         return answer.text.isEmpty ? .granted : .refused(answer.text)
     }
 
-    /// Whether others would find it in the folder.
+    /// Whether the folder still has this file.
     func isInPlace(in directory: BridgeDirectory) -> Bool {
         guard let mine = try? file.status(), mine.st_size >= Self.fileBytes else { return false }
         return directory.attributes(of: Self.fileName)?.st_ino == mine.st_ino
     }
 
-    /// The text of a page and its number; nil for a page that was never written, or is damaged.
+    /// The text of a page and its number; nil if the page was never written, or is damaged.
     func read(_ page: Page) -> Record? {
         guard let bytes = try? file.readBytes(Layout.page, at: page.rawValue * Layout.page), bytes.count == Layout.page
         else { return nil }
@@ -130,7 +130,7 @@ extension BridgeError {
     static func writing(_ file: String, _ bytes: Int, in directory: BridgeDirectory, _ error: SystemError)
         -> BridgeError
     {
-        // A mapping needs memory of this process alone.
+        // A mapping takes memory of this process alone.
         let isFull = error.code == ENOSPC || error.code == EDQUOT || error.code == ENOMEM && error.call != "mmap"
         return isFull ? .noSpace(path: directory.path, bytes: bytes) : .system(path: directory.path(of: file), error)
     }

@@ -1,18 +1,18 @@
 import Posix
 
-/// The writer's end of the file `control`: takes and answers requests, and keeps there what a successor must know of a pause
-/// and of the source. `FrameWriter` says what its methods promise.
+/// The writer's end of the file `control`. It takes and answers requests, and keeps the pause and the source for a
+/// successor. `FrameWriter` documents its methods.
 struct ControlWriter: ~Copyable {
     private let directory: BridgeDirectory
     private var file: ControlFile
-    /// What is shown, in words that a successor understands.
+    /// The source, in words for a successor.
     private var source: String
-    /// The request that was taken last and waits for its answer.
+    /// The request that was taken last and has no answer yet.
     private var asked: ControlFile.Record?
     /// Whether a successor would know whether the broadcast is paused.
     private var isPauseKept = true
 
-    /// Goes on with the file of the writer before, or makes it.
+    /// Continues with the file of the writer before, or makes it.
     init(after recovered: RecoveredState, in directory: BridgeDirectory, source: String) throws(BridgeError) {
         file = try recovered.makeControl(in: directory, source: source)
         self.directory = directory
@@ -48,14 +48,14 @@ struct ControlWriter: ~Copyable {
         self.asked = nil
     }
 
-    /// Keeps for a successor whether the broadcast is paused. `mend` tries again what could not be kept.
+    /// Keeps the pause, or its end, for a successor. `mend` repeats a failed write.
     mutating func keepPause(_ isPaused: Bool) {
         let pause = isPaused ? BroadcastState.paused.name : ""
         do {
             if file.isInPlace(in: directory) {
                 try file.write(pause, to: .pause)
             } else {
-                // Somebody removed the file. What was asked in it is asked again.
+                // The file was removed. Its requests will be repeated.
                 file = try ControlFile(makingIn: directory, pause: pause, source: source)
             }
             isPauseKept = true
@@ -64,7 +64,7 @@ struct ControlWriter: ~Copyable {
         }
     }
 
-    /// Writes again what could not be written, and makes the file anew where somebody removed it.
+    /// Repeats failed writes, and makes the file anew if it was removed.
     mutating func mend(isPaused: Bool) {
         if !isPauseKept || !file.isInPlace(in: directory) { keepPause(isPaused) }
     }

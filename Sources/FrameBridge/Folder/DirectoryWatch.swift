@@ -1,11 +1,11 @@
 import Glibc
 import Posix
 
-/// Tells a capture process at once when something is asked of it or a reader comes (inotify). A hint: where it does not
-/// work, or the user has no more watches left, whoever looks a few times a second finds out too.
+/// Notifies a capture process at once of requests and new readers (inotify). It is a hint: without inotify, or if the
+/// user has no watches left, a look a few times a second finds them too.
 public struct DirectoryWatch: ~Copyable {
     private let file: FileDescriptor?
-    /// Readable when `take()` would return true; -1 where nothing can be watched.
+    /// Readable when `take()` would return true; -1 if nothing can be watched.
     public let descriptor: Int32
 
     fileprivate init(_ directory: BridgeDirectory) {
@@ -17,11 +17,11 @@ public struct DirectoryWatch: ~Copyable {
         inotify_add_watch(descriptor, "\(path)/\(FrameReader.lockFile)", UInt32(IN_ATTRIB | IN_CLOSE))
     }
 
-    /// Whether anything happened since the last call. The kernel tells of a reader's end an instant before it lets go of
-    /// its lock: look again after `unlockTime`.
+    /// Whether there were events since the last call. The kernel reports a reader's end an instant before it frees the
+    /// reader's lock: look again after `unlockTime`.
     public borrowing func take() -> Bool { Self.takeNotices(of: descriptor) }
 
-    /// Reads all that inotify has to tell. Returns whether there was anything.
+    /// Reads all events of inotify. Returns whether there were any.
     @discardableResult
     static func takeNotices(of descriptor: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
@@ -31,7 +31,7 @@ public struct DirectoryWatch: ~Copyable {
         }
     }
 
-    /// The longest time from the notice of a reader's end to its lock being free.
+    /// The longest time from the event of a reader's end until its lock is free.
     public static let unlockTime = Duration.milliseconds(10)
 }
 

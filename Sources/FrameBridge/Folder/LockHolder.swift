@@ -5,12 +5,12 @@ import Posix
 public struct LockHolder: Sendable, Equatable {
     /// The process's number.
     public let pid: Int32
-    /// The name that it was started by.
+    /// The name by which it was started.
     public let program: String
 }
 
 extension BridgeDirectory {
-    /// The processes that hold the writer's lock: one at the most, and none if that cannot be seen from here. The kernel lists
+    /// The processes that hold the writer's lock: one at most, and none if this process cannot see it. The kernel lists
     /// locks in `/proc` (proc(5), `fdinfo`), for processes of this user.
     public func writers() -> [LockHolder] { holders(of: BroadcastFolder.lockFile) }
 

@@ -1,10 +1,10 @@
 import Glibc
 import Posix
 
-/// The state that a writer leaves to its successor if it did not say goodbye.
+/// The state that a writer without a goodbye leaves to its successor.
 struct RecoveredState {
-    /// Whether it was paused, or was asked to be. Where that cannot be known, it counts as paused, so that nobody sees what was
-    /// hidden.
+    /// Whether it was paused, or a pause was asked for. If that cannot be read, it counts as paused, so that hidden
+    /// pictures stay hidden.
     let isPaused: Bool
 
     init(in directory: BridgeDirectory) {
@@ -19,14 +19,14 @@ struct RecoveredState {
             isPaused = isPaused || isDamaged || control.read(.pause)?.text != ""
             isPaused = isPaused || control.waitingRequest?.pauses ?? false
         } else {
-            // A writer makes this file before its frames. Where it is gone, the pause that it held may be, too.
+            // A writer makes this file before its frames. If it is missing, a pause in it may be lost too.
             isPaused = isPaused || status?.generation != 0
         }
         self.isPaused = isPaused
     }
 
-    /// The control file: that of the writer before, which takes no room, or else a new one. A pause that was asked for and
-    /// not answered waits there for this writer; anything else was asked of the one before.
+    /// The control file: the one of the writer before, which takes no room, or else a new one. An unanswered request to
+    /// pause waits there for this writer. Other requests were meant for the writer before.
     func makeControl(in directory: BridgeDirectory, source: String) throws(BridgeError) -> ControlFile {
         let pause = isPaused ? BroadcastState.paused.name : ""
         if let control = (try? ControlFile(in: directory, O_RDWR)) ?? nil {

@@ -1,32 +1,32 @@
 import Posix
 public import Time
 
-/// A look at the sound of a broadcast from outside: no lock taken, nothing changed.
+/// A look at the sound of a broadcast from outside. It takes no lock and changes nothing.
 public struct SoundInspection: Sendable {
     /// Whether a sound process lives, checked against its lock and its heartbeat.
     public private(set) var liveness: Liveness
-    /// Every generation whose file is in the folder: one, but for an instant.
+    /// All generations with a file in the folder: one, except for an instant.
     public let generations: [String]
-    /// What is wrong with the sound; nil when nothing is.
+    /// The fault of the sound; nil if there is none.
     public private(set) var problem: BridgeError?
-    /// The fields below are nil or zero while there is no sound that is fit to read.
+    /// The fields below are nil or zero if there is no readable sound.
     public private(set) var generation: UInt64?
     /// The size of the file.
     public private(set) var fileBytes = 0
-    /// How many blocks this generation has had.
+    /// Blocks of this generation so far.
     public private(set) var written: UInt64 = 0
-    /// The newest block; nil while there is none, and where it may not be heard any more.
+    /// The newest block; nil if there is none, or it must not be heard any more.
     public private(set) var newest: SoundBlock?
     /// When the generation began.
     public private(set) var startedAt: Instant?
     /// The last heartbeat.
     public private(set) var heartbeatAt: Instant?
-    /// What was captured before this instant is not to be heard any more.
+    /// The not-before time: sound captured earlier must not be heard.
     public private(set) var horizon: Instant?
 
     /// Looks at a folder.
     ///
-    /// - Throws: `notPrivate` or `system`, where the lock cannot be looked at.
+    /// - Throws: `notPrivate` or `system` if the lock cannot be read.
     public init(_ directory: BridgeDirectory) throws(BridgeError) {
         let isWriting = try directory.hasSoundWriter()
         generations = directory.fileNames().filter {
@@ -56,9 +56,9 @@ public struct SoundInspection: Sendable {
 }
 
 extension BridgeDirectory {
-    /// Whether a sound process lives: whether its lock is held. The kernel frees the lock with the process.
+    /// Whether a sound process lives, by its lock. The kernel frees the lock with the process.
     public func hasSoundWriter() throws(BridgeError) -> Bool { try isLocked(SoundWriter.lockFile) }
 
-    /// The processes that hold the lock of the sound: one at the most, as `writers` tells.
+    /// The processes that hold the lock of the sound: one at most, as for `writers`.
     public func soundWriters() -> [LockHolder] { holders(of: SoundWriter.lockFile) }
 }

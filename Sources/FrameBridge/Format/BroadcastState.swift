@@ -1,30 +1,31 @@
 import Posix
 import Time
 
-/// What a capture process says of itself, in the header page and in the status file.
+/// The capture process's own state, in the header page and in the status file.
 public enum BroadcastState: UInt32, Sendable, CaseIterable {
-    /// The lock is held and the first frame is not there yet.
+    /// The lock is held, and there is no frame yet.
     case starting = 1
     /// Frames come as the screen changes.
     case active = 2
-    /// A person paused it. From the moment at which that is told as done (`BridgeAnswer.granted`, `oriel pause` returns),
+    /// A person paused it. As soon as the pause is reported as done (`BridgeAnswer.granted`, `oriel pause` returns),
     /// and until a person resumes it:
     ///
     /// - no new pixel of the screen leaves the capture process;
-    /// - all slots of the frames hold the slate or, where the picture was frozen, the last picture;
-    /// - the header's *horizon* is the instant of that picture: nobody is shown, sent or sent again what was captured
-    ///   before, by frames, by what was encoded from them, or by snapshots (`Horizon`);
-    /// - a successor of the capture process begins paused, however that one ends without a goodbye.
+    /// - all slots of the frames hold the slate or, if the picture was frozen, the last picture;
+    /// - the header's *horizon* is the instant of that picture. Earlier captures are never shown, sent or sent again:
+    ///   neither as frames, nor encoded, nor as snapshots (`Horizon`);
+    /// - if the capture process ends without a goodbye, its successor begins paused.
     case paused = 3
     /// The capture process is about to stop.
     case stopping = 4
     /// The capture process said goodbye.
     case stopped = 5
-    /// Another generation has taken the place of a ring's file. No broadcast is in this state.
+    /// Another generation has replaced a ring's file. A broadcast is never in this state.
     case retired = 6
-    /// New pictures cannot be written, for want of space perhaps; the last one stays, and the capture process tries on.
+    /// New pictures cannot be written, perhaps for lack of space. The last one stays, and the capture process keeps
+    /// trying.
     case error = 7
-    /// The X server or the monitor is gone; the last picture stays, and the capture process looks for it again.
+    /// The X server or the monitor is gone. The last picture stays, and the capture process keeps looking for it.
     case sourceLost = 8
 
     /// The name in status files and JSON.
@@ -47,21 +48,21 @@ public enum BroadcastState: UInt32, Sendable, CaseIterable {
     }
 }
 
-/// How a broadcast is, seen from outside: what it says, checked against what the kernel knows.
+/// The state of a broadcast from outside: its own state, checked against the kernel's knowledge.
 public enum Liveness: Sendable, Equatable {
-    /// No capture process has been here, or the last one said goodbye.
+    /// There never was a capture process, or the last one said goodbye.
     case stopped
-    /// The writer lock is free although the last capture process never said goodbye.
+    /// The writer lock is free, but the last capture process never said goodbye.
     case dead
-    /// A live process whose heartbeat is older than two seconds: suspended, or held up by its X server.
+    /// A live process with a heartbeat older than two seconds: suspended, or held up by its X server.
     case stalled(BroadcastState)
-    /// A live process, and what it says of itself.
+    /// A live process, with its own state.
     case live(BroadcastState)
 
-    /// A heartbeat older than this means that the process does not get to run.
+    /// A process with an older heartbeat does not get to run.
     static let stallTime = Duration.seconds(2)
 
-    /// - Parameter heartbeat: nil if the header holds none, which is as good as an old one.
+    /// - Parameter heartbeat: nil if the header has none, which counts as an old one.
     init(state: BroadcastState, heartbeat: Instant?, now: Instant = MonotonicClock.now()) {
         self = heartbeat.map { now <= $0 + Self.stallTime } ?? false ? .live(state) : .stalled(state)
     }

@@ -16,7 +16,7 @@ public struct SourceRectangle: Sendable, Equatable {
     }
 }
 
-/// What is known of one frame besides its pixels.
+/// The metadata of one frame.
 public struct FrameInfo: Sendable, Equatable {
     /// Picture size in pixels; even, 2 to 16384.
     public var width: Int, height: Int
@@ -24,17 +24,17 @@ public struct FrameInfo: Sendable, Equatable {
     public var capturedAt: Instant
     /// What part of the screen the picture shows.
     public var source: SourceRectangle
-    /// How the monitor stands that shows that part, or most of it.
+    /// The orientation of the monitor that shows that part, or most of it.
     public var orientation: Orientation
-    /// The frames file that holds the frame: another one after a change of size, and after a restart of the capture
-    /// process. What was known of the frames of one generation says nothing about those of another.
+    /// The number of the frames file: it changes with a larger picture size, and after a restart of the capture
+    /// process. Frames of one generation say nothing about those of another.
     public internal(set) var generation: UInt64 = 0
-    /// Counts the frames of a capture process from 1; later frames have larger numbers, also across its generations.
+    /// Counts the frames of a capture process from 1. Later frames have larger numbers, also across its generations.
     public internal(set) var number: UInt64 = 0
     /// When the writer finished the frame; nil before.
     public internal(set) var publishedAt: Instant?
 
-    /// What the writer knows before it publishes.
+    /// The metadata before publication.
     public init(
         width: Int,
         height: Int,

@@ -1,15 +1,15 @@
 import Glibc
 import Posix
 
-/// What the headers of rings of one kind have in common.
+/// The common format of the headers of one kind of ring.
 struct RingFormat {
     let magic: UInt64
     let major: UInt16
     let minor: UInt16
     let slotCount: Int
-    /// How large a slot may be, in bytes.
+    /// Allowed sizes of a slot, in bytes.
     let slotBytes: ClosedRange<Int>
-    /// What each size of a slot is a multiple of, in bytes.
+    /// The size of a slot is a multiple of this, in bytes.
     let slotAlignment: Int
 
     static let frames = RingFormat(
@@ -22,14 +22,14 @@ struct RingFormat {
     )
 }
 
-/// The part of the header page that never changes while a generation lives (bytes 0 to 63), as a checked copy.
+/// The part of the header page that never changes during a generation (bytes 0 to 63), as a checked copy.
 struct HeaderMetadata: Equatable {
     let generation: UInt64
     let fileBytes: Int
     let slotStride: Int
     let slotsOffset: Int
 
-    /// Of a new generation with slots of a size.
+    /// The metadata of a new generation with slots of a size.
     init(_ format: RingFormat, generation: UInt64, slotBytes: Int) {
         self.generation = generation
         slotStride = slotBytes
@@ -65,9 +65,9 @@ struct HeaderMetadata: Equatable {
     }
 
     /// - Parameters:
-    ///   - format: what ring it is taken for.
+    ///   - format: the expected kind of ring.
     ///   - copy: at least the first 64 bytes of the file.
-    ///   - fileSize: the file's size as the kernel tells it.
+    ///   - fileSize: the file's size according to the kernel.
     ///   - path: for the error's sentence.
     init(_ format: RingFormat, checking copy: RawSpan, fileSize: Int, path: String) throws(BridgeError) {
         typealias H = Layout.Header
@@ -105,7 +105,7 @@ struct HeaderMetadata: Equatable {
 
     func slotOffset(_ slot: Int) -> Int { slotsOffset + slot * slotStride }
 
-    /// Where a word of the protocol stands, in bytes from the start of the file.
+    /// The offset of a word of the protocol, in bytes from the start of the file.
     func offset(of word: SharedWord) -> Int {
         switch word {
         case .sequence(let slot): slotOffset(slot) + Layout.Slot.sequence

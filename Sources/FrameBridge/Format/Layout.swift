@@ -1,8 +1,8 @@
 import Time
 
-/// Where everything stands in a frames file. All integers are little-endian, all times are nanoseconds of
-/// CLOCK_MONOTONIC. The file is one header page and `slotCount` slots, each slot a page of metadata, the tile
-/// version map, the luma plane and the interleaved chroma plane, every part on a page boundary.
+/// The layout of a frames file. All integers are little-endian, all times are nanoseconds of CLOCK_MONOTONIC. The file
+/// is one header page and `slotCount` slots. A slot is a page of metadata, the tile version map, the luma plane and the
+/// interleaved chroma plane, each part on a page boundary.
 enum Layout {
     static let magic: UInt64 = 0x3156_464C_4549_524F  // "ORIELFV1"
     static let byteOrderMark: UInt32 = 0x0102_0304
@@ -12,12 +12,12 @@ enum Layout {
     static let slotCount = 3
     static let tileSize = 64
     static let maximumDimension = 16384
-    /// More than the largest picture takes, so that a damaged header cannot demand any amount of memory.
+    /// More than the largest picture takes. So a damaged header cannot demand any amount of memory.
     static let mostSlotBytes = 1 << 29
     static let nv12: UInt32 = 0x3231_564E  // "NV12"
 
-    /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version; what has no name here is 0. Every ring
-    /// has `heartbeat`, `state`, `horizon`, `stateSince` and `wake` (`RingHeader`); the rest is that of frames.
+    /// Offsets in the header page. Bytes 0 to 127 keep their meaning in every version; bytes without a name here are 0.
+    /// Every ring has `heartbeat`, `state`, `horizon`, `stateSince` and `wake` (`RingHeader`). The rest is for frames.
     enum Header {
         static let magic = 0
         static let byteOrderMark = 8
@@ -36,7 +36,7 @@ enum Layout {
         static let heartbeat = 72
         static let state = 80
         static let published = 88
-        static let horizon = 96  // what was captured before this instant is not to be shown
+        static let horizon = 96  // captures before this instant must not be shown
         static let stateSince = 104
         static let wake = 128  // 32 bits, alone on its cache line
         static let source = 192  // UTF-8, zero-padded
@@ -44,7 +44,7 @@ enum Layout {
         static let framesPerSecond = 320
     }
 
-    /// Offsets in a slot's metadata page; what has no name here is 0.
+    /// Offsets in a slot's metadata page; bytes without a name here are 0.
     enum Slot {
         static let sequence = 0  // odd while the slot is being written
         static let frameNumber = 8
@@ -77,7 +77,7 @@ enum Layout {
     static func roundUpToPage(_ bytes: Int) -> Int { (bytes + page - 1) / page * page }
 }
 
-/// Where the parts of a picture of one size stand in its slot, in bytes from the slot's start.
+/// The offsets of a picture's parts in its slot, in bytes from the slot's start.
 struct SlotPlan: Equatable {
     let width: Int, height: Int
     let stride: Int
@@ -101,7 +101,7 @@ struct SlotPlan: Equatable {
 }
 
 extension Instant {
-    /// An instant in a file, where 0 stands for none.
+    /// An instant in a file; 0 means none.
     init?(stored nanoseconds: UInt64) {
         guard nanoseconds != 0 else { return nil }
         self.init(nanoseconds: nanoseconds)

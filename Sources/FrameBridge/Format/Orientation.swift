@@ -1,17 +1,17 @@
-/// How a monitor shows its part of the screen: turned, and perhaps mirrored, in one of eight ways. Pictures are upright, as
-/// people see them, however the monitor is mounted; this is for programs that want to know how that is.
+/// How a monitor shows its part of the screen: in one of eight orientations, turned and perhaps mirrored. Pictures are
+/// upright, as people see them, whatever the orientation. This is for programs that need it.
 public struct Orientation: Sendable, Hashable {
-    /// The picture of a monitor that is not turned.
+    /// A monitor that is not turned.
     public static let upright = Orientation(quarterTurns: 0, isMirrored: false)
 
-    /// Counter-clockwise, 0...3, after mirroring; RandR's `left` is one.
+    /// Quarter turns counter-clockwise, 0...3, after mirroring. RandR's `left` is one.
     public let quarterTurns: Int
-    /// Whether left and right are exchanged. Up and down exchanged is this and two quarter turns.
+    /// Whether left and right are exchanged. An exchange of up and down is this and two quarter turns.
     public let isMirrored: Bool
 
     /// - Parameters:
     ///   - quarterTurns: counter-clockwise, any number of them.
-    ///   - isMirrored: whether left and right are exchanged before.
+    ///   - isMirrored: whether left and right are exchanged first.
     public init(quarterTurns: Int, isMirrored: Bool) {
         self.quarterTurns = quarterTurns & 3
         self.isMirrored = isMirrored

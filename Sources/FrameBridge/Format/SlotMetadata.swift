@@ -9,7 +9,7 @@ struct SlotMetadata: Equatable {
 
     /// Writes the first 128 bytes of a slot, with 0 for the sequence number.
     ///
-    /// - Parameter changedTiles: how many tiles changed; nil for all.
+    /// - Parameter changedTiles: the count of changed tiles; nil for all.
     static func encode(
         _ info: FrameInfo,
         _ plan: SlotPlan,
@@ -50,7 +50,7 @@ struct SlotMetadata: Equatable {
 
     /// Reads and checks a private copy of the first 128 bytes.
     ///
-    /// - Throws: the name of the first field that cannot be right.
+    /// - Throws: the name of the first invalid field.
     init(checking copy: RawSpan, slotBytes: Int) throws(Malformed) {
         typealias S = Layout.Slot
         func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
@@ -69,7 +69,7 @@ struct SlotMetadata: Equatable {
             throw Malformed("orientation")
         }
         guard let plan = SlotPlan(width: int(S.width), height: int(S.height)) else { throw Malformed("picture size") }
-        // Both are below 2^32, and a plane below 2^46: nothing here can overflow 64 bits.
+        // Both are below 2^32, and a plane below 2^46. Nothing here can overflow 64 bits.
         let lumaStride = int(S.lumaStride), chromaStride = int(S.chromaStride)
         let lumaOffset = int(S.lumaOffset), chromaOffset = int(S.chromaOffset)
         guard lumaStride >= plan.width, lumaOffset >= Layout.page, lumaOffset + lumaStride * plan.height <= slotBytes
@@ -108,7 +108,7 @@ struct SlotMetadata: Equatable {
     }
 }
 
-/// A field that cannot be right.
+/// An invalid field.
 struct Malformed: Error, Equatable {
     let field: String
 

@@ -1,23 +1,24 @@
 public import Time
 
-/// What is known of one block of sound besides its samples. All blocks are 10 ms long, at 48 kHz.
+/// The metadata of one block of sound. All blocks are 10 ms long, at 48 kHz.
 public struct SoundBlock: Sendable, Equatable {
-    /// Samples of a second, in each channel.
+    /// Samples a second, in each channel.
     public static let sampleRate = 48_000
     /// Samples of a block, in each channel.
     public static let samples = 480
-    /// How long a block sounds.
+    /// The duration of a block.
     public static let duration = Duration.milliseconds(10)
 
-    /// The file that holds the block: another one after a restart of the sound process, and where a file was lost.
+    /// The number of the file: it changes after a restart of the sound process, and after the loss of a file.
     public internal(set) var generation: UInt64 = 0
     /// Counts the blocks of a generation, from 1 and without gaps.
     public internal(set) var number: UInt64
-    /// When its first sample was heard. Blocks that follow each other are exactly `duration` apart.
+    /// When its first sample was heard. Consecutive blocks are exactly `duration` apart.
     public let capturedAt: Instant
-    /// 1 or 2; samples of two channels are interleaved, left before right.
+    /// 1 or 2. Samples of two channels are interleaved, left before right.
     public let channels: Int
-    /// Whether it continues the block that was written before it, or for a reader, that this reader has got before it.
+    /// Whether it continues the block that was written before it or, for a reader, the block that this reader read
+    /// before it.
     public internal(set) var follows: Bool
 
     /// Writes the first 32 bytes of a slot, with 0 for the sequence number.
@@ -36,8 +37,8 @@ public struct SoundBlock: Sendable, Equatable {
 extension SoundBlock {
     /// Reads and checks a private copy of the first 32 bytes of a slot.
     ///
-    /// - Parameter number: what the slot's sequence says that it holds.
-    /// - Throws: the name of the first field that cannot be right.
+    /// - Parameter number: the block's number according to the slot's sequence.
+    /// - Throws: the name of the first invalid field.
     init(checking copy: RawSpan, generation: UInt64, number: UInt64) throws(Malformed) {
         typealias S = SoundLayout.Slot
         func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {

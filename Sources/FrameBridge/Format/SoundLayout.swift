@@ -1,5 +1,5 @@
-/// Where everything stands in a file of sound. The header page is as `Layout.Header` has it, but for what is named here; then
-/// come `slotCount` slots, each 64 bytes of metadata and the samples of a block.
+/// The layout of a file of sound. The header page is that of `Layout.Header`, except for the offsets here. Then come
+/// `slotCount` slots, each with 64 bytes of metadata and the samples of a block.
 enum SoundLayout {
     static let magic: UInt64 = 0x3156_534C_4549_524F  // "ORIELSV1"
     static let major: UInt16 = 1
@@ -7,15 +7,15 @@ enum SoundLayout {
     static let slotCount = 128
     static let slotBytes = 2048
     static let mostChannels = 2
-    /// Higher numbers are damage: nobody has written so many blocks.
+    /// Higher numbers are damage: no writer has written so many blocks.
     static let mostBlocks: UInt64 = 1 << 48
 
-    /// Offsets in the header page. At `Layout.Header.latest` stands the number of the newest block.
+    /// Offsets in the header page. `Layout.Header.latest` holds the number of the newest block.
     enum Header {
         static let startedAt = 112
     }
 
-    /// Offsets in a slot; what has no name here is 0.
+    /// Offsets in a slot; bytes without a name here are 0.
     enum Slot {
         static let sequence = 0  // 2n + 1 while block n is being written, or was taken back; 2n + 2 when it is whole
         static let number = 8
@@ -27,7 +27,7 @@ enum SoundLayout {
         static let samples = 64
     }
 
-    /// In the flags: the block continues the one before.
+    /// A flag: the block continues the one before.
     static let follows: UInt16 = 1
 }
 

@@ -1,29 +1,29 @@
-/// A word that writer and readers share, and by which they agree on what is whole.
+/// A word that writer and readers share. By these words they agree on whole frames and blocks.
 enum SharedWord: Hashable {
-    /// The sequence of one slot: odd while the slot is being written, and another even number after each time.
+    /// The sequence of one slot: odd while the slot is being written, and a new even number afterwards.
     case sequence(slot: Int)
-    /// The newest that is whole: of frames the number << 8 | the slot, of sound the number of the block; 0 while there is none.
+    /// The newest whole one. For frames: the number << 8 | the slot. For sound: the number of the block. 0 if there is
+    /// none.
     case latest
-    /// Advanced with every piece of news; readers sleep on it.
+    /// Advanced with every change; readers sleep on it.
     case wake
 }
 
-/// How one frame, or block of sound, is published: the order of its shared stores, and nothing of how they are done. Whoever
-/// drives it does what each step says before asking for the next, and may be killed between any two.
-///
+/// The publication of one frame, or block of sound: the order of its shared stores, without performing them. The caller
+/// performs each step before it asks for the next, and may be killed between any two.
 /// It is the writing half of a sequence lock (H.-J. Boehm, "Can seqlocks get along with programming language memory
 /// models?", MSPC 2012), once for each slot.
 struct Publication: Hashable {
     enum Step: Hashable {
         /// A relaxed store.
         case store(UInt64, SharedWord)
-        /// Whoever sees one of the stores after it also sees all of those before it: a release fence.
+        /// A release fence: a reader that sees a later store also sees all earlier ones.
         case fence
-        /// Write what the slot holds besides its sequence.
+        /// Write the data of the slot, without its sequence.
         case draw(slot: Int)
-        /// A releasing store: whoever acquires it sees all before it.
+        /// A releasing store: a reader that acquires it sees all earlier stores.
         case release(UInt64, SharedWord)
-        /// A releasing addition of one to the wake word, then wake whoever sleeps on it.
+        /// A releasing addition of one to the wake word. Then wake all sleeping readers.
         case wake
     }
 
@@ -34,13 +34,13 @@ struct Publication: Hashable {
     private var position = 0
 
     /// - Parameters:
-    ///   - latest: what the word of that name says then.
-    ///   - sequence: the slot's, before; even.
+    ///   - latest: the new value of `latest`.
+    ///   - sequence: the slot's sequence before; even.
     init(as latest: UInt64, in slot: Int, sequence: UInt64) {
         self.init(in: slot, sequence: sequence, latest: latest, stepCount: 6)
     }
 
-    /// Takes back what a slot holds: a publication that is begun and not brought to its end, so that the slot stays marked.
+    /// Erases a slot: a publication that is begun and not finished, so that the slot stays marked.
     ///
     /// - Parameter sequence: even; one less than the mark.
     init(erasing slot: Int, sequence: UInt64) {
@@ -54,7 +54,7 @@ struct Publication: Hashable {
         self.stepCount = stepCount
     }
 
-    /// What is to be done next; nil when it is out.
+    /// The next step; nil after the last.
     mutating func next() -> Step? {
         guard position < stepCount else { return nil }
         position += 1
@@ -69,14 +69,14 @@ struct Publication: Hashable {
     }
 }
 
-/// The slots of the writer's file, in a copy of its own: the words in the file may have been changed by
-/// somebody else.
+/// The slots of the writer's file, as a private copy: other processes may have changed the words in the file.
 struct SlotRotation {
     private var sequences = [UInt64](repeating: 0, count: Layout.slotCount)
     /// The slot that was written last.
     private(set) var slot = 0
 
-    /// Takes the slot that was not written for longest: never the latest one, nor the one before, where a reader may be.
+    /// Picks the slot that was not written for longest. It is never the latest one, nor the one before, where a reader
+    /// may be.
     mutating func publication(of number: UInt64) -> Publication {
         slot = (slot + 1) % Layout.slotCount
         defer { sequences[slot] &+= 2 }

@@ -1,14 +1,14 @@
-/// How the latest frame is read: the order of its shared loads, and what they mean. Whoever drives it does what each step
-/// says, and gives what was loaded to `next`. The reading half of the sequence lock of `Publication`.
+/// The reading of the latest frame: the order of its shared loads, and their meaning. The caller performs each step,
+/// and passes loaded values to `next`. It is the reading half of the sequence lock of `Publication`.
 struct Reading: Hashable {
     enum Step: Hashable {
-        /// A load with acquire ordering: what was stored before the value was released is visible from then on.
+        /// A load with acquire ordering: stores before the release of the value are visible from then on.
         case load(SharedWord)
         /// A relaxed load.
         case loadRelaxed(SharedWord)
-        /// No later load is done before an earlier one: an acquire fence.
+        /// An acquire fence: no later load is done before an earlier one.
         case fence
-        /// Copy the metadata of a slot, and give the frame number in it to `next`.
+        /// Copy the metadata of a slot, and pass the frame number in it to `next`.
         case copy(slot: Int)
         /// Check the copy, and look at the picture.
         case show(slot: Int)
@@ -18,13 +18,13 @@ struct Reading: Hashable {
     enum Outcome: Hashable {
         case noFrame
         case unchanged
-        /// What was shown is a whole frame, and the one that `latest` told of.
+        /// The frame is whole, and is the one that `latest` named.
         case whole(latest: UInt64)
         /// The writer was faster, three times in a row.
         case contended
-        /// The word names a slot that there is not.
+        /// The word names a slot that does not exist.
         case noSuchSlot
-        /// The slot that the word names holds another frame, and nobody writes it.
+        /// The slot that the word names holds another frame, and is not being written.
         case misnumbered
     }
 
@@ -40,7 +40,7 @@ struct Reading: Hashable {
         case checking(Version)
     }
 
-    /// What the slot must still hold when all is read.
+    /// The slot's content when all is read, if it has not changed.
     private struct Version: Hashable {
         let latest: UInt64
         let sequence: UInt64
@@ -49,14 +49,14 @@ struct Reading: Hashable {
 
     private static let mostTries = 3
 
-    /// The `latest` word of the frame that need not be read again; 0 for none.
+    /// The `latest` word of the frame that was read before; 0 for none.
     private let seen: UInt64
-    /// Whether `copy` copies the picture too, so that nobody can change what is shown.
+    /// Whether `copy` copies the picture too, so that nobody can change it while it is shown.
     private let copiesPicture: Bool
     private var state = State.begin
     /// The `latest` word whose slot held a frame of another number; 0 for none.
     private var misnumbered: UInt64 = 0
-    /// How many times the writer was in the way.
+    /// How often the writer was in the way.
     private(set) var overruns = 0
 
     init(after seen: UInt64, copiesPicture: Bool) {
@@ -64,9 +64,9 @@ struct Reading: Hashable {
         self.copiesPicture = copiesPicture
     }
 
-    /// What is to be done next.
+    /// The next step.
     ///
-    /// - Parameter value: what the step before loaded; anything when it loaded nothing.
+    /// - Parameter value: the value that the step before loaded; any value if it loaded none.
     mutating func next(_ value: UInt64 = 0) -> Step {
         switch state {
         case .begin:
@@ -88,8 +88,8 @@ struct Reading: Hashable {
         case .rechecking(let version, let number):
             guard value == version.sequence else { return tryAgain() }
             guard number == version.latest >> 8 else {
-                // Another whole frame may have come into the slot before the first look at its sequence number; then the word
-                // has changed since.
+                // Another whole frame may have come into the slot before the first look at its sequence number. Then
+                // the word has changed since.
                 if misnumbered == version.latest { return .end(.misnumbered) }
                 misnumbered = version.latest
                 return tryAgain()

@@ -1,15 +1,15 @@
-/// How the next block of sound is read: the order of its shared loads, and what they mean. Whoever drives it does what each
-/// step says, and gives what was loaded to `next`. The reading half of the sequence lock of `Publication`.
+/// The reading of the next block of sound: the order of its shared loads, and their meaning. The caller performs each
+/// step, and passes loaded values to `next`. It is the reading half of the sequence lock of `Publication`.
 ///
-/// The sequence of a slot tells which block it holds: 2n + 2 if that is block n, whole, and 2n + 1 while n is being written, or
-/// once it was taken back. It never goes back; so one look after the copy is enough, and nothing is tried again.
+/// The sequence of a slot names its block: 2n + 2 if block n is whole, and 2n + 1 while n is being written, or after it
+/// was erased. It never goes back. So one look after the copy is enough, and nothing is repeated.
 struct SoundReading: Hashable {
     enum Step: Hashable {
-        /// A load with acquire ordering: what was stored before the value was released is visible from then on.
+        /// A load with acquire ordering: stores before the release of the value are visible from then on.
         case load(SharedWord)
         /// A relaxed load.
         case loadRelaxed(SharedWord)
-        /// No later load is done before an earlier one: an acquire fence.
+        /// An acquire fence: no later load is done before an earlier one.
         case fence
         /// Copy metadata and samples of a slot.
         case copy(slot: Int)
@@ -21,13 +21,13 @@ struct SoundReading: Hashable {
         case none
         /// The copy is whole: the block of this number.
         case whole(UInt64)
-        /// The block of this number may not be heard any more.
+        /// The block of this number must not be heard any more.
         case erased(UInt64)
-        /// The writer was a lap ahead; this is the next block that may be there.
+        /// The writer was a lap ahead. This is the next block that may be there.
         case overwritten(next: UInt64)
-        /// The word that tells of the newest block makes no sense.
+        /// The word with the number of the newest block is invalid.
         case wrongHead
-        /// The sequence of the slot makes no sense.
+        /// The sequence of the slot is invalid.
         case wrongSequence
     }
 
@@ -44,16 +44,16 @@ struct SoundReading: Hashable {
     private var state = State.begin
 
     /// - Parameters:
-    ///   - number: of the block that is wanted, the next one after what was read; nil for the newest.
-    ///   - slots: how many the ring has.
+    ///   - number: the wanted block, after the last one read; nil for the newest.
+    ///   - slots: the count of slots in the ring.
     init(of number: UInt64?, slots: Int = SoundLayout.slotCount) {
         self.number = number
         self.slots = UInt64(slots)
     }
 
-    /// What is to be done next.
+    /// The next step.
     ///
-    /// - Parameter value: what the step before loaded; anything when it loaded nothing.
+    /// - Parameter value: the value that the step before loaded; any value if it loaded none.
     mutating func next(_ value: UInt64 = 0) -> Step {
         switch state {
         case .begin:
@@ -62,7 +62,8 @@ struct SoundReading: Hashable {
             guard value <= SoundLayout.mostBlocks, value + 1 >= number ?? 1 else { return .end(.wrongHead) }
             let wanted = number ?? value
             if value < wanted || value == 0 { return .end(.none) }
-            // The writer may be over the oldest one already: whoever has lost others does not look for that.
+            // The writer may be overwriting the oldest block already. A reader that has lost others does not look for
+            // it.
             guard value - wanted < slots else { return .end(.overwritten(next: value + 2 - slots)) }
             return go(to: .copying(wanted), .copy(slot: slot(of: wanted)))
         case .copying(let wanted):
@@ -79,13 +80,13 @@ struct SoundReading: Hashable {
         return step
     }
 
-    /// Why the slot does not hold the block that is wanted, by its sequence.
+    /// The outcome for a slot without the wanted block, from its sequence.
     private func end(_ wanted: UInt64, _ sequence: UInt64) -> Step {
-        // It was whole before the newest was told of.
+        // It was whole before the newest block was announced.
         if sequence == wanted * 2 + 1 { return .end(.erased(wanted)) }
         guard sequence > wanted * 2, sequence <= SoundLayout.mostBlocks * 2 else { return .end(.wrongSequence) }
         guard slot(of: (sequence - 1) / 2) == slot(of: wanted) else { return .end(.wrongSequence) }
-        // How far the writer is, the next look at the newest block tells: no later one need be visible here yet.
+        // The next look at the newest block shows how far the writer is. Later stores need not be visible here yet.
         return .end(.overwritten(next: wanted + 1))
     }
 

@@ -1,12 +1,12 @@
 import Posix
 
-/// Whether to go to sleep: the order of the loads. What is published after the first one has advanced the word that is slept
-/// on, so that the sleep ends at once.
+/// The decision to sleep: the order of its loads. A publication after the first load has advanced the wake word, so the
+/// sleep ends at once.
 struct Waiting: Hashable {
     enum Step: Hashable {
         /// A load with acquire ordering.
         case load(SharedWord)
-        /// Sleep while the wake word is so.
+        /// Sleep while the wake word has this value.
         case sleep(while: UInt64)
         /// There is something to read.
         case end
@@ -25,9 +25,9 @@ struct Waiting: Hashable {
     /// - Parameter seen: the `latest` word of what was read last; 0 for none.
     init(after seen: UInt64) { self.seen = seen }
 
-    /// What is to be done next.
+    /// The next step.
     ///
-    /// - Parameter value: what the step before loaded.
+    /// - Parameter value: the value that the step before loaded.
     mutating func next(_ value: UInt64 = 0) -> Step {
         switch state {
         case .begin:
@@ -44,10 +44,10 @@ struct Waiting: Hashable {
         }
     }
 
-    /// Does what the steps say. Call it inside `mapping.guarded`.
+    /// Performs the steps. Call it inside `mapping.guarded`.
     ///
-    /// - Parameter header: says where the words stand.
-    /// - Returns: the word to sleep on; nil when there is something to read.
+    /// - Parameter header: has the offsets of the words.
+    /// - Returns: the word to sleep on; nil if there is something to read.
     func wakeWord(in mapping: Mapping, _ header: HeaderMetadata) -> UInt32? {
         var waiting = self
         var step = waiting.next()

@@ -1,15 +1,14 @@
 /// One frame as a reader sees it, valid only inside the closure that got it.
 ///
-/// In mapped mode the planes are the writer's own memory. A writer that laps a slow reader overwrites them: the reader
-/// then finds out after the closure and reports `contended`, so keep nothing of a frame before `read` has returned
-/// `frame`.
+/// In mapped mode the planes are the writer's own memory. A writer that laps a slow reader overwrites them. The reader
+/// finds out after the closure, and reports `contended`. So keep nothing of a frame before `read` has returned `frame`.
 public struct Frame: ~Copyable {
     /// The start of the slot.
     let base: UnsafeRawPointer
     /// Checked against the slot's size.
     let metadata: SlotMetadata
 
-    /// What is known of the frame besides its pixels.
+    /// The metadata of the frame.
     public var info: FrameInfo { metadata.info }
     /// Bytes from row to row of the luma plane, at least `info.width`.
     public var lumaStride: Int { metadata.lumaStride }
@@ -42,13 +41,13 @@ public struct Frame: ~Copyable {
         }
     }
 
-    /// How many tiles stand side by side.
+    /// Tiles in a row.
     public var tileColumns: Int { metadata.tileColumns }
-    /// How many tiles stand on top of each other.
+    /// Tiles in a column.
     public var tileRows: Int { metadata.tileRows }
 
-    /// Calls `body` with each stretch of neighbouring tiles of a row that changed after another frame, however many came
-    /// in between; with whole rows when that one was of another size or generation, or there was none.
+    /// Calls `body` with each run of adjacent tiles in a row that changed after an earlier frame, however many frames
+    /// came in between. If that frame had another size or generation, or is nil, the runs are whole rows.
     public func forEachChange(after seen: FrameInfo?, _ body: (_ columns: Range<Int>, _ row: Int) -> Void) {
         guard let seen, seen.generation == info.generation, (seen.width, seen.height) == (info.width, info.height)
         else {

@@ -2,31 +2,31 @@ import Glibc
 package import Posix
 public import Time
 
-/// A reading end of a bridge. Any number of them may be attached, in any process; each is used by one thread.
+/// A reading end of a bridge. Any number of readers may be attached, in any process. Each is used by one thread.
 ///
 /// A reader writes nothing that the writer depends on, so it may be killed at any instruction. It follows the writer
 /// from generation to generation by itself, also over the death and restart of the capture process.
 public struct FrameReader: ~Copyable {
     static let lockFile = "reader.lock"
 
-    /// How pixels come out of the file.
+    /// How a reader accesses pixels.
     public enum Access: Sendable {
-        /// The frame's spans are the writer's memory; nothing is copied.
+        /// The frame's spans are the writer's memory. Nothing is copied.
         case mapped
-        /// `pread` into a private buffer: for file systems without shared mappings, and to check the other mode by.
-        /// There is no early wake in this mode.
+        /// `pread` into a private buffer: for file systems without shared mappings, and to check the other mode. There
+        /// is no early wake in this mode.
         case copied
     }
 
-    /// What a call of `read` found.
+    /// The result of `read`.
     public enum Outcome: Sendable, Equatable {
         /// The closure saw a whole frame.
         case frame(FrameInfo)
         /// The latest frame is the one that was read before.
         case unchanged
-        /// There is no frame yet, or none that may be shown. What the closure saw is void.
+        /// There is no frame yet, or none that may be shown. The frame in the closure is void.
         case noFrame
-        /// The writer was faster, three times in a row. What the closure saw last is void.
+        /// The writer was faster, three times in a row. The frame in the closure is void.
         case contended
     }
 
@@ -40,21 +40,21 @@ public struct FrameReader: ~Copyable {
     private let lock: FileDescriptor
     let writerLock: FileDescriptor
     private var file: FramesFile?
-    /// What was captured before it is not to be shown any more; follows the writer with each `read`, and may be asked by any
-    /// thread.
+    /// The not-before time: frames captured earlier must not be shown. It follows the writer with each `read`. Any
+    /// thread may ask it.
     public let horizon: Horizon
     /// The latest horizon of the earlier generations.
     private var passedHorizon: Instant?
-    /// The generation whose file turned out to be unusable: not opened again.
+    /// The generation whose file is unusable; it is not opened again.
     private var lostGeneration: UInt64 = 0
-    /// When a writer that did not answer is asked again; nil if it did answer.
+    /// When to ask a writer again that did not answer; nil if it answered.
     private var askAt: Instant?
     private var seen: (generation: UInt64, latest: UInt64) = (0, 0)
-    /// How many times the writer overtook this reader.
+    /// How often the writer overtook this reader.
     public private(set) var overruns = 0
 
-    /// Attaches to a broadcast folder, whether or not a capture process is there. While the reader lives, its shared
-    /// lock tells the capture process that somebody watches.
+    /// Attaches to a broadcast folder, whether or not there is a capture process. While the reader lives, its shared
+    /// lock shows the capture process that there is a reader.
     public init(directory: BridgeDirectory, access: Access = .mapped) throws(BridgeError) {
         try self.init(directory: directory, access: access, horizon: Horizon())
     }
@@ -78,15 +78,16 @@ public struct FrameReader: ~Copyable {
 
     /// Shows the latest frame to `body`, unless it was read before.
     ///
-    /// In mapped mode `body` may see a picture that is being overwritten; then the call goes on to the next try, and
-    /// what `body` made of that picture is void. Only after `frame` is it whole.
+    /// In mapped mode `body` may see a picture that is being overwritten. Then the call tries again, and results from
+    /// that picture are void. Only the outcome `frame` makes it whole.
     ///
-    /// - Throws: `noBroadcast`, `noAnswer`, `damaged`, `newerLayout`, `notPrivate` or `system`; calling again later is always
-    ///   right. To wait for sealed memory, of a writer that does not get to run, may take a quarter of a second.
+    /// - Throws: `noBroadcast`, `noAnswer`, `damaged`, `newerLayout`, `notPrivate` or `system`. Calling again later is
+    ///   always right. Waiting for the sealed memory of a writer that does not get to run may take a quarter of a
+    ///   second.
     public mutating func read(_ body: (borrowing Frame) -> Void) throws(BridgeError) -> Outcome {
         guard let file = try current() else { return .noFrame }
         let outcome = try read(file, body)
-        // Only an idle reader asks the kernel: where there are new frames, there is a writer.
+        // Only an idle reader asks the kernel: new frames come from a live writer.
         guard outcome == .unchanged || outcome == .noFrame, let successor = try replacement(of: file) else {
             return outcome
         }
@@ -107,7 +108,7 @@ public struct FrameReader: ~Copyable {
             case .misnumbered: throw Failure.malformed(Malformed("frame number"))
             case .whole(let latest):
                 seen = (file.header.generation, latest)
-                // A pause may have come meanwhile: then the picture of it follows.
+                // If a pause came meanwhile, its picture follows.
                 return isHidden(info!, in: file) ? .noFrame : .frame(info!)
             }
         } catch {
@@ -119,7 +120,7 @@ public struct FrameReader: ~Copyable {
     }
 
     private borrowing func isHidden(_ info: FrameInfo, in file: FramesFile) -> Bool {
-        // A word is cheaper than the horizon itself. One that cannot be read calls for the horizon too.
+        // One word is cheaper than the whole horizon. If it cannot be read, the horizon decides too.
         let found = (try? file.load64(Layout.Header.horizon)) ?? .max
         let passed = passedHorizon?.nanoseconds ?? 0
         return max(found, passed) > info.capturedAt.nanoseconds && horizon.hides(info.capturedAt)
@@ -130,15 +131,15 @@ public struct FrameReader: ~Copyable {
         seen = (0, 0)
     }
 
-    /// Sleeps until a frame newer than the last one read is there or the state changes, at the longest until
-    /// `deadline`. May return early, and does so after a second: a writer that was killed
-    /// wakes nobody, and its successor cannot always.
+    /// Sleeps until there is a newer frame than the last one read, or the state changes; at the longest until
+    /// `deadline`. May return early, and does so after a second: a killed writer wakes nobody, and its successor cannot
+    /// always.
     public borrowing func wait(until deadline: Instant) {
         guard let file else { return MonotonicClock.sleep(until: min(deadline, soon)) }
         file.wait(after: seenLatest(of: file), until: deadline)
     }
 
-    /// Sleeps likewise, and only while `bell` was rung `count` times.
+    /// The same, but only sleeps while `bell` was rung `count` times.
     package borrowing func wait(until deadline: Instant, or bell: Bell, while count: UInt32) {
         guard let file else { return bell.wait(while: count, until: min(deadline, soon)) }
         file.wait(after: seenLatest(of: file), or: (bell, count), until: deadline)
@@ -149,22 +150,22 @@ public struct FrameReader: ~Copyable {
     static let longestWait = Duration.seconds(1)
     private var soon: Instant { MonotonicClock.now() + Self.shortWait }
 
-    /// The `latest` word of the frame that was read last; 0 when that was of another generation.
+    /// The `latest` word of the frame that was read last; 0 if it was of another generation.
     private borrowing func seenLatest(of file: FramesFile) -> UInt64 {
         seen.generation == file.header.generation ? seen.latest : 0
     }
 
-    /// How the broadcast is: what it says of itself, checked against the writer lock and the heartbeat.
+    /// The state of the broadcast: its own, checked against the writer lock and the heartbeat.
     public mutating func liveness() throws(BridgeError) -> Liveness {
         let locked = try directory.calling(on: BroadcastFolder.lockFile) { () throws(SystemError) in
             try writerLock.isLockedByAnother(against: .exclusive)
         }
         guard locked else {
-            // A reader that has seen frames knows that a writer was here, whatever is left in the folder.
+            // A reader that has seen frames knows that there was a writer, whatever is left in the folder.
             if file != nil, try directory.status() == nil { return .dead }
             return try directory.hasEndedWell() ? .stopped : .dead
         }
-        // Frames that are retired, or nowhere to be found, wait for their successor: its state is in the status file alone.
+        // Frames that are retired or missing have a successor to come. Its state is in the status file alone.
         var known: FramesFile?
         do {
             known = try current()
@@ -178,8 +179,7 @@ public struct FrameReader: ~Copyable {
         return Liveness(state: state, heartbeat: heartbeat)
     }
 
-    /// What the frames that were found last say of the broadcast, and since when, by a look into memory alone; nil where `liveness`
-    /// is to be asked.
+    /// The state in the last opened frames, and since when, by a look into memory alone; nil if only `liveness` knows.
     package borrowing func glance() -> (state: BroadcastState, since: Instant)? {
         // The writer stores the state after its instant.
         guard let state = try? file?.state, state != .retired,
@@ -188,8 +188,7 @@ public struct FrameReader: ~Copyable {
         return (state, since)
     }
 
-    /// The frames of the current generation, unless somebody has removed them; nil when there are none, or none that are fit
-    /// to read.
+    /// The frames of the current generation, unless they were removed; nil if there are none, or they are unreadable.
     private mutating func current() throws(BridgeError) -> FramesFile? {
         guard let file else { return try openCurrent() }
         let state: BroadcastState?
@@ -198,7 +197,7 @@ public struct FrameReader: ~Copyable {
         return state == .retired ? try openCurrent() : file
     }
 
-    /// The successor of frames that were removed before they could be marked as retired; nil while they are in place, or
+    /// The successor of frames that were removed before they could be marked as retired; nil if they are in place, or
     /// have none.
     private mutating func replacement(of file: FramesFile) throws(BridgeError) -> FramesFile? {
         guard !file.isInPlace, let successor = try openCurrent(), successor !== file else { return nil }
@@ -217,11 +216,12 @@ public struct FrameReader: ~Copyable {
                 passedHorizon = horizon.instant
                 horizon.replaceHeader(found.mapHeader())
                 file = found
-                // Another reader with this horizon may have come to a later generation meanwhile: the last one sets the latest.
+                // Another reader with this horizon may have come to a later generation meanwhile. The last one sets the
+                // latest.
                 if triesLeft > 0, try directory.status()?.generation != generation { continue }
                 return file
             } catch .noBroadcast where triesLeft > 0 {
-                // The next generation has come between the two looks.
+                // The next generation came between the two looks.
             } catch .noAnswer {
                 askAt = MonotonicClock.now() + Self.longestWait
                 throw .noAnswer(path: directory.path)

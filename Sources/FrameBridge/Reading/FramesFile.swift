@@ -5,8 +5,8 @@ import Time
 
 /// One generation's frames file, opened for reading.
 ///
-/// Nothing here believes the file: metadata is copied and checked, pixels are taken for good only when the slot's
-/// sequence number did not move, and a file that shrinks ends in `Lost` instead of a signal.
+/// Nothing here trusts the file. Metadata is copied and checked. Pixels count only if the slot's sequence number has
+/// not changed. A file that shrinks ends in `Lost` instead of a signal.
 final class FramesFile {
     /// The file was shrunk, or a read failed.
     struct Lost: Error {}
@@ -38,7 +38,7 @@ final class FramesFile {
 
     var header: HeaderMetadata { opened.header }
 
-    /// Another mapping of the header alone, for another thread; nil where there can be none.
+    /// Another mapping of the header alone, for another thread; nil if it cannot be mapped.
     func mapHeader() -> sending Mapping? { opened.mapHeader() }
 
     /// Whether new readers would find these frames.
@@ -57,7 +57,7 @@ final class FramesFile {
         }
     }
 
-    /// Nil when the number is none of the states.
+    /// Nil if the number is not a state.
     var state: BroadcastState? {
         get throws(Lost) {
             BroadcastState(rawValue: UInt32(truncatingIfNeeded: try load64(Layout.Header.state)))
@@ -74,7 +74,7 @@ final class FramesFile {
     /// - Parameters:
     ///   - seen: the `latest` word of the frame that was read last; 0 for none.
     ///   - overruns: counts how often the writer was in the way.
-    /// - Returns: the word and the information of a frame that was whole all the while.
+    /// - Returns: the word and the metadata of a whole frame.
     func read(
         after seen: UInt64,
         overruns: inout Int,
@@ -91,7 +91,7 @@ final class FramesFile {
             }
             guard let result else { throw .lost }
             let read = try result.get()
-            // The rest of the page in which a file was cut reads as zeros, without a fault.
+            // After a cut, the rest of the file's last page reads as zeros, without a fault.
             if case .whole = read.outcome, !opened.isLongEnough { throw .lost }
             return read
         case .copied(let buffer):
@@ -104,11 +104,11 @@ final class FramesFile {
         }
     }
 
-    /// Does what `reading` says.
+    /// Performs the steps of `reading`.
     ///
     /// - Parameters:
-    ///   - load: the 64-bit word at an offset; nil when it is gone.
-    ///   - slot: the start of a slot, or of a copy of it; nil when it is gone.
+    ///   - load: the 64-bit word at an offset; nil if it is gone.
+    ///   - slot: the start of a slot, or of a copy of it; nil if it is gone.
     private func perform(
         _ reading: consuming Reading,
         _ overruns: inout Int,
@@ -152,15 +152,15 @@ final class FramesFile {
         }
     }
 
-    /// Sleeps until there is something newer than `seen`, or other news, at the longest until `deadline`, or for a second;
-    /// always that long in copied mode.
+    /// Sleeps until there is a newer frame than `seen`, or another change; at the longest until `deadline`, or for a
+    /// second. In copied mode it always sleeps that long.
     ///
     /// - Parameters:
     ///   - seen: the `latest` word of the frame that was read last; 0 for none.
-    ///   - bell: a bell, and how often it was rung: when it was rung more often, the sleep ends.
+    ///   - bell: a bell, and its count of rings. A further ring ends the sleep.
     func wait(after seen: UInt64, or bell: (Bell, UInt32)? = nil, until deadline: Instant) {
         guard let word = wakeWord(after: seen) else { return }
-        // The state is read after the wake word, so that a writer that retires the frames later ends the sleep.
+        // The state is read after the wake word. So a writer that retires the frames later ends the sleep.
         let longest = (try? state) == .retired ? FrameReader.shortWait : FrameReader.longestWait
         let deadline = min(deadline, MonotonicClock.now() + longest)
         let wake = Layout.Header.wake
@@ -173,7 +173,7 @@ final class FramesFile {
         }
     }
 
-    /// The word to sleep on; nil when there is something to read.
+    /// The word to sleep on; nil if there is something to read.
     private func wakeWord(after seen: UInt64) -> UInt32? {
         guard case .mapped(let mapping) = backing else {
             guard let latest = try? load64(Layout.Header.latest) else { return nil }

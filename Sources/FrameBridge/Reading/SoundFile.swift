@@ -2,8 +2,8 @@ import Posix
 import Synchronization
 import Time
 
-/// One generation's file of sound, opened for reading. Nothing here believes the file: a block is copied, and checked
-/// afterwards.
+/// One generation's file of sound, opened for reading. Nothing here trusts the file: a block is copied first, and
+/// checked afterwards.
 final class SoundFile {
     enum Failure: Error {
         /// The file was shrunk.
@@ -11,7 +11,7 @@ final class SoundFile {
         case malformed(Malformed)
     }
 
-    /// When its writer began it, as it says.
+    /// When its writer began it, according to the file.
     let startedAt: UInt64
     private let opened: OpenedRing
     private let mapping: Mapping
@@ -27,10 +27,10 @@ final class SoundFile {
 
     deinit { copy.deallocate() }
 
-    /// Opens the generation of a ring that began last, of those that are fit to read and not retired; nil where there is none.
+    /// Opens the newest generation of a ring that is readable and not retired; nil if there is none.
     ///
-    /// - Parameter known: generations that are left out.
-    /// - Throws: what is wrong with one of the others, if there is no other.
+    /// - Parameter known: generations to leave out.
+    /// - Throws: the fault of another generation, if none is readable.
     static func newest(
         of ring: String,
         in directory: BridgeDirectory,
@@ -69,24 +69,24 @@ final class SoundFile {
 
     var generation: UInt64 { opened.header.generation }
 
-    /// Another mapping of the header alone, for another thread; nil where there can be none.
+    /// Another mapping of the header alone, for another thread; nil if it cannot be mapped.
     func mapHeader() -> sending Mapping? { opened.mapHeader() }
 
     /// The size of the file.
     var bytes: Int { opened.header.fileBytes }
 
-    /// The number of the newest block, as it says; 0 while there is none.
+    /// The number of the newest block, according to the file; 0 if there is none.
     var head: UInt64 { mapping.guarded { mapping.loadAcquiring64(Layout.Header.latest) } ?? 0 }
 
-    /// When its writer last said that it lives.
+    /// The writer's last heartbeat.
     var heartbeat: Instant? {
         mapping.guarded { mapping.loadAcquiring64(Layout.Header.heartbeat) }.flatMap { Instant(stored: $0) }
     }
 
-    /// What was captured before this instant is not to be heard any more.
+    /// Sound captured before this instant must not be heard any more.
     var horizon: Instant? { mapping.horizon }
 
-    /// Whether its writer has said that nothing more comes in it.
+    /// Whether its writer has ended it.
     var isRetired: Bool {
         let state = mapping.guarded { mapping.loadAcquiring32(Layout.Header.state) }
         return state == BroadcastState.retired.rawValue
@@ -95,13 +95,13 @@ final class SoundFile {
     /// Whether new readers would find it.
     var isInPlace: Bool { opened.isInPlace }
 
-    /// Copies the block of a number, nil for the newest, and then checks it.
+    /// Copies the block of a number, or the newest for nil, and checks it.
     ///
-    /// - Returns: the block if it is whole; its samples stand in `samples`.
+    /// - Returns: the block if it is whole. Its samples stand in `samples`.
     func read(_ number: UInt64?) throws(Failure) -> (outcome: SoundReading.Outcome, block: SoundBlock?) {
         guard let outcome = mapping.guarded({ perform(SoundReading(of: number)) }) else { throw .lost }
         guard case .whole(let number) = outcome else { return (outcome, nil) }
-        // The rest of the page in which a file was cut reads as zeros, without a fault.
+        // After a cut, the rest of the file's last page reads as zeros, without a fault.
         guard opened.isLongEnough else { throw .lost }
         do throws(Malformed) {
             let bytes = UnsafeRawBufferPointer(copy).bytes
@@ -118,7 +118,7 @@ final class SoundFile {
         bytes.withMemoryRebound(to: Int16.self) { body($0.span) }
     }
 
-    /// Does what `reading` says.
+    /// Performs the steps of `reading`.
     private func perform(_ reading: consuming SoundReading) -> SoundReading.Outcome {
         var reading = reading
         var step = reading.next()
@@ -138,9 +138,9 @@ final class SoundFile {
         }
     }
 
-    /// Sleeps until there is a block after `seen`, or other news, at the longest until `deadline`, or for a second.
+    /// Sleeps until there is a block after `seen`, or another change; at the longest until `deadline`, or for a second.
     ///
-    /// - Parameter bell: a bell, and how often it was rung: when it was rung more often, the sleep ends.
+    /// - Parameter bell: a bell, and its count of rings. A further ring ends the sleep.
     func wait(after seen: UInt64, or bell: (Bell, UInt32)?, until deadline: Instant) {
         guard let word = wakeWord(after: seen) else { return }
         let deadline = min(deadline, MonotonicClock.now() + FrameReader.longestWait)
@@ -151,14 +151,14 @@ final class SoundFile {
         }
     }
 
-    /// The word to sleep on, as `wait` does; nil when there is something to read, or a successor to look for.
+    /// The word to sleep on, as in `wait`; nil if there is something to read, or a successor to look for.
     func word(after seen: UInt64) -> WakeWord? {
         wakeWord(after: seen).map { WakeWord(mapping, Layout.Header.wake, value: $0) }
     }
 
     private func wakeWord(after seen: UInt64) -> UInt32? {
         let word = mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, opened.header) } ?? nil
-        // The state is read after the wake word, so that a writer that retires the file later ends the sleep.
+        // The state is read after the wake word. So a writer that retires the file later ends the sleep.
         return isRetired ? nil : word
     }
 }

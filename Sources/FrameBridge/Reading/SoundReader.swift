@@ -1,54 +1,54 @@
 package import Posix
 public import Time
 
-/// A reading end of a broadcast's sound, or of what the peers of one sender say. Any number of them may be attached, in any
-/// process; each is used by one thread.
+/// A reading end of a broadcast's sound, or of the peers' voices from one sender. Any number of readers may be
+/// attached, in any process. Each is used by one thread.
 ///
-/// It gets every block, in order, as long as it is no more than 126 of them behind; a reader that is learns how many it has lost.
-/// It follows the writer from generation to generation by itself, also over the death and restart of the sound process.
+/// It reads every block in order while it is at most 126 blocks behind. A slower reader learns how many it has lost. It
+/// follows the writer from generation to generation by itself, also over the death and restart of the sound process.
 public struct SoundReader: ~Copyable {
-    /// What a call of `read` found.
+    /// The result of `read`.
     public enum Outcome: Sendable, Equatable {
         /// The closure got this block.
         case block(SoundBlock)
-        /// So many blocks are gone that this reader did not get. There may be a block at once.
+        /// This many blocks are lost for this reader. The next block may be there already.
         case lost(UInt64)
         /// There is no further block yet.
         case none
     }
 
-    /// Between two looks after the file.
+    /// The interval of looks at the file.
     private static let lookInterval = Duration.milliseconds(100)
 
     private let directory: BridgeDirectory
     private let ring: String
     private var file: SoundFile?
-    /// The generation that has taken the place of `file`, which is read to its end first.
+    /// The generation that has replaced `file`, which is read to its end first.
     private var successor: SoundFile?
-    /// The number of the next block; nil for the newest, until the first look.
+    /// The number of the next block; nil before the first look, for the newest.
     private var next: UInt64?
-    /// The number of the block that was given out last in this generation; 0 for none.
+    /// The number of the last block of this generation that `read` gave; 0 for none.
     private var given: UInt64 = 0
-    /// The generation whose file turned out to be unusable: not opened again.
+    /// The generation whose file is unusable; it is not opened again.
     private var lostGeneration: UInt64 = 0
-    /// When it is looked after the file that was opened last.
+    /// When to look at the last opened file again.
     private var lookAt = Instant.start
-    /// When a writer that did not answer is asked again; nil if it did answer.
+    /// When to ask a writer again that did not answer; nil if it answered.
     private var askAt: Instant?
-    /// What was captured before it is not to be heard any more; follows the writer with each `read`, and may be asked by any
-    /// thread.
+    /// The not-before time: sound captured earlier must not be heard. It follows the writer with each `read`. Any
+    /// thread may ask it.
     public let horizon: Horizon
 
-    /// Attaches to a broadcast folder, whether or not a sound process is there.
+    /// Attaches to a broadcast folder, whether or not there is a sound process.
     public init(directory: BridgeDirectory) { self.init(SoundWriter.soundRing, in: directory, Horizon()) }
 
-    /// Attaches to what the peers of a sender say, if any does.
+    /// Attaches to the voices of a sender's peers, if there are any.
     package init(talkOf sender: SenderFolder) { self.init(SoundWriter.talkRing, in: sender.directory, Horizon()) }
 
     /// Attaches another reader of this one's ring, with the same horizon, for another thread.
     package borrowing func another() -> sending SoundReader { SoundReader(ring, in: directory, horizon) }
 
-    /// Whether a broadcast has sound, or is about to: a ring is there.
+    /// Whether a broadcast has sound, or soon will: there is a ring.
     package static func findsRing(in directory: BridgeDirectory) -> Bool {
         let found = try? SoundFile.newest(of: SoundWriter.soundRing, in: directory, but: [])
         return (found ?? nil) != nil
@@ -60,11 +60,11 @@ public struct SoundReader: ~Copyable {
         self.horizon = horizon
     }
 
-    /// Gives the next block to `body`, once it is known to be whole. The first call gives the newest one that there is; that
-    /// may be old, as nothing is written while there is nothing to hear.
+    /// Gives the next block to `body` once it is known to be whole. The first call gives the newest block. It may be
+    /// old, as nothing is written in silence.
     ///
-    /// - Throws: `damaged`, `newerLayout`, `notPrivate`, `noAnswer` or `system`; calling again later is always right. To wait for
-    ///   sealed memory, of a writer that does not get to run, may take a quarter of a second.
+    /// - Throws: `damaged`, `newerLayout`, `notPrivate`, `noAnswer` or `system`. Calling again later is always right.
+    ///   Waiting for the sealed memory of a writer that does not get to run may take a quarter of a second.
     public mutating func read(_ body: (SoundBlock, Span<Int16>) -> Void) throws(BridgeError) -> Outcome {
         try openNewest()
         guard let file else {
@@ -77,15 +77,15 @@ public struct SoundReader: ~Copyable {
         return try read(successor, body)
     }
 
-    /// Goes on at the first block of another generation.
+    /// Continues at the first block of another generation.
     private mutating func proceed(to file: SoundFile?) {
         (self.file, successor) = (file, nil)
         (next, given) = (1, 0)
     }
 
-    /// Opens a ring if none is open; and its successor, as soon as the writer has ended it, or somebody has removed it.
+    /// Opens a ring if none is open, and its successor once the writer has ended it or the file was removed.
     ///
-    /// The horizon is that of the successor from then on: what is left in the file may have been hidden since.
+    /// The horizon is then that of the successor: blocks left in the file may have been hidden since.
     private mutating func openNewest() throws(BridgeError) {
         if let present = successor ?? file, !present.isRetired, isInPlace(present) { return }
         if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
@@ -103,7 +103,8 @@ public struct SoundReader: ~Copyable {
         if file == nil { file = found } else { successor = found }
     }
 
-    /// The kernel is asked only now and then: a writer marks what it replaces, but for the sealed memory of one that was killed.
+    /// The kernel is asked only now and then: a writer marks a file that it replaces, except for the sealed memory of a
+    /// killed writer.
     private mutating func isInPlace(_ file: SoundFile) -> Bool {
         let now = MonotonicClock.now()
         if now < lookAt { return true }
@@ -116,7 +117,7 @@ public struct SoundReader: ~Copyable {
         _ file: SoundFile,
         _ body: (SoundBlock, Span<Int16>) -> Void
     ) throws(BridgeError) -> Outcome {
-        // What is hidden is passed over, a lap at the most.
+        // Hidden blocks are skipped, a lap at the most.
         for _ in 0..<SoundLayout.slotCount {
             do throws(SoundFile.Failure) {
                 let isEnded = file.isRetired
@@ -157,20 +158,20 @@ public struct SoundReader: ~Copyable {
         return .damaged(path: directory.path(of: RingFile.name(of: ring, lostGeneration)), problem: problem)
     }
 
-    /// Sleeps until a block after the last one read is there or the writer ends the generation, at the longest until
-    /// `deadline`. May return early, and does so after a second: a writer that was killed wakes nobody.
+    /// Sleeps until there is a block after the last one read, or the writer ends the generation; at the longest until
+    /// `deadline`. May return early, and does so after a second: a killed writer wakes nobody.
     public borrowing func wait(until deadline: Instant) {
         guard let file else { return MonotonicClock.sleep(until: min(deadline, soon)) }
         file.wait(after: seen, or: nil, until: deadline)
     }
 
-    /// Sleeps likewise, and only while `bell` was rung `count` times.
+    /// The same, but only sleeps while `bell` was rung `count` times.
     package borrowing func wait(until deadline: Instant, or bell: Bell, while count: UInt32) {
         guard let file else { return bell.wait(while: count, until: min(deadline, soon)) }
         file.wait(after: seen, or: (bell, count), until: deadline)
     }
 
-    /// The word to sleep on besides others: nil when there may be something to read. Empty while there is no ring.
+    /// The word to sleep on, together with others; nil if there may be something to read. Empty if there is no ring.
     var words: [WakeWord]? {
         guard let file else { return [] }
         return file.word(after: seen).map { [$0] }

@@ -1,7 +1,7 @@
 package import Posix
 package import Time
 
-/// What the peers of all senders of a broadcast say: a reader for each sender that lives.
+/// The voices of the peers of all senders of a broadcast: a reader for each live sender.
 package struct TalkReaders: ~Copyable {
     private final class Talk {
         let sender: Int32
@@ -25,17 +25,17 @@ package struct TalkReaders: ~Copyable {
     /// The senders that are read, by their process numbers.
     package var senders: [Int32] { talks.map(\.sender) }
 
-    /// Whether the peers of one of them may speak, or might later: whether it writes what they say.
+    /// Whether the peers of a sender may speak, now or later: whether it writes voices.
     package var isAnyThere: Bool { talks.contains { $0.reader.words.map { !$0.isEmpty } ?? true } }
 
-    /// Looks for senders that have come, and lets go of those that have ended; what these wrote last, and was not read, is gone.
+    /// Finds new senders, and drops those that have ended. Their last unread blocks are lost.
     package mutating func look() {
         let folders = SenderFolder.all(in: broadcast)
         talks.removeAll { talk in !folders.contains { $0.pid == talk.sender } }
         for folder in folders where !senders.contains(folder.pid) { talks.append(Talk(folder)) }
     }
 
-    /// Reads what the peers of one of the senders say, as `SoundReader.read` does; `none` for any other number.
+    /// Reads the voices of one sender's peers, as `SoundReader.read` does; `none` for an unknown number.
     package mutating func read(
         of sender: Int32,
         _ body: (SoundBlock, Span<Int16>) -> Void
@@ -44,7 +44,7 @@ package struct TalkReaders: ~Copyable {
         return try talk.reader.read(body)
     }
 
-    /// Sleeps until one of them has a further block, and only while `bell` was rung `count` times, at the longest until
+    /// Sleeps until a sender has a further block, and only while `bell` was rung `count` times; at the longest until
     /// `deadline`. May return early, and does so after a second.
     package borrowing func wait(until deadline: Instant, or bell: Bell, while count: UInt32) {
         var words: [WakeWord] = []

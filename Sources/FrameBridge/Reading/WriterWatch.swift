@@ -1,10 +1,11 @@
 import Glibc
 package import Posix
 
-/// Rings a bell as soon as a capture process comes, goes, or says something new of itself (inotify). A hint: where nothing
-/// can be watched, whoever looks a few times a second finds out too.
+/// Rings a bell as soon as a capture process starts, ends, or changes its state (inotify). It is a hint: if nothing can
+/// be watched, a look a few times a second finds out too.
 ///
-/// It watches `writer.lock`: that is closed when its holder ends, however it ends, and touched when `status` has changed.
+/// It watches `writer.lock`. The file is closed when its holder ends, however that happens, and touched when `status`
+/// has changed.
 package final class WriterWatch {
     private let notices: FileDescriptor
     private let end: EventSignal
@@ -12,7 +13,7 @@ package final class WriterWatch {
 
     /// - Parameters:
     ///   - lock: of the writer.
-    ///   - signals: also rings, once, when this can be read.
+    ///   - signals: also rings, once, when this is readable.
     fileprivate init(
         of lock: borrowing FileDescriptor,
         orWhenReadable signals: Int32,
@@ -42,7 +43,7 @@ package final class WriterWatch {
             DirectoryWatch.takeNotices(of: notices)
             bell.ring()
             guard items[1].isReadable else { continue }
-            // The kernel tells that a file is closed an instant before it lets go of its lock.
+            // The kernel reports that a file is closed an instant before it frees its lock.
             MonotonicClock.sleep(for: DirectoryWatch.unlockTime)
             bell.ring()
         }
@@ -50,11 +51,11 @@ package final class WriterWatch {
 }
 
 extension FrameReader {
-    /// Starts to watch the capture process, for as long as the result lives; nil where it cannot be watched.
+    /// Starts to watch the capture process, for as long as the result lives; nil if it cannot be watched.
     ///
     /// - Parameters:
-    ///   - signals: a descriptor that also rings the bell, once, when it can be read.
-    ///   - bell: what is rung, from a thread of its own.
+    ///   - signals: a descriptor that also rings the bell, once, when it is readable.
+    ///   - bell: rung from a thread of its own.
     package borrowing func watchWriter(orWhenReadable signals: Int32, ringing bell: Bell) -> WriterWatch? {
         try? WriterWatch(of: writerLock, orWhenReadable: signals, ringing: bell)
     }

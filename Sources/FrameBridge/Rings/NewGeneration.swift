@@ -1,15 +1,15 @@
 import Posix
 import Time
 
-/// A generation that no reader knows of yet. The rings make their files in it; then the folder names it.
+/// A generation that no reader knows yet. The rings make their files in it. Then the folder names it.
 struct NewGeneration {
     /// Random, never 0.
     let number: UInt64
     let directory: BridgeDirectory
-    /// The state that its files begin with, and when that began.
+    /// The first state in its files, and when it began.
     let state: BroadcastState
     let stateSince: Instant
-    /// What was captured before this instant is not to be shown any more; nil for no such instant.
+    /// Captures before this instant must not be shown any more; nil for no such instant.
     let horizon: Instant?
     /// The files made so far.
     private(set) var files: [RingFile] = []
@@ -28,7 +28,7 @@ struct NewGeneration {
     /// - Parameters:
     ///   - ring: the name of the ring, one of those that the folder knows.
     ///   - bytes: the size of the file, a header page at least.
-    ///   - prepare: stores what the ring has in its header from the start.
+    ///   - prepare: stores the ring's first data in its header.
     /// - Throws: `noSpace`, or `system`.
     mutating func makeFile(
         of ring: String,

@@ -1,14 +1,14 @@
 import Glibc
 import Posix
 
-/// The file of one ring in one generation, as a reader has it: opened, and its header checked.
+/// The file of one ring in one generation, opened by a reader, with a checked header.
 struct OpenedRing: ~Copyable {
     let header: HeaderMetadata
     let file: FileDescriptor
     private let name: String
     private let directory: BridgeDirectory
 
-    /// Opens a file, or sealed memory; nil when there is none.
+    /// Opens a file, or sealed memory; nil if there is none.
     ///
     /// - Throws: `noAnswer`, `damaged`, `newerLayout`, `notPrivate` or `system`.
     init?(_ format: RingFormat, at name: String, in directory: BridgeDirectory) throws(BridgeError) {
@@ -28,12 +28,13 @@ struct OpenedRing: ~Copyable {
         }
     }
 
-    /// Maps the header alone, for another thread; nil where it cannot be mapped.
+    /// Maps the header alone, for another thread; nil if it cannot be mapped.
     func mapHeader() -> sending Mapping? { try? Mapping(file, size: Layout.page, writable: false) }
 
     /// Whether new readers would find it.
     var isInPlace: Bool { directory.kind(of: name) != nil }
 
-    /// Whether it is no shorter than it says. Of the page in which a file was cut, the rest reads as zeros, without a fault.
+    /// Whether the file is as long as its header says. After a cut, the rest of its last page reads as zeros, without a
+    /// fault.
     var isLongEnough: Bool { (try? Int(file.status().st_size)) ?? 0 >= header.fileBytes }
 }

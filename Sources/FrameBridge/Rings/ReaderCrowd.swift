@@ -1,11 +1,11 @@
 import Posix
 import Synchronization
 
-/// Wakes any number of readers by a thread of its own, which goes with it.
+/// Wakes any number of readers by a thread of its own, which ends with it.
 ///
-/// They are woken when the wake word has advanced: a reader that is about to sleep finds that, and one that is woken late
-/// finds the newest frame, whichever it is. A writer that dies before the thread is done has woken some, as if it had died
-/// a moment earlier.
+/// They are woken after the wake word has advanced. A reader that is about to sleep notices that. A reader that is
+/// woken late finds the newest frame. A writer that dies before the thread is done has woken some readers, as if it had
+/// died a moment earlier.
 final class ReaderCrowd: Sendable {
     private final class Work: Sendable {
         let bell = Bell()

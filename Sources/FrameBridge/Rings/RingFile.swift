@@ -2,13 +2,13 @@ import Glibc
 import Posix
 import Synchronization
 
-/// The file of one ring in one generation, as its writer has it. Made under a temporary name and renamed when its header is
-/// whole, so that a reader finds either nothing or what is valid.
+/// The file of one ring in one generation, as its writer has it. It is made under a temporary name, and renamed when
+/// its header is whole. So a reader finds either nothing or valid data.
 ///
-/// A ring owns what stands in its file, but for the words of `RingHeader`, and the order in which that is stored.
+/// A ring owns the data in its file, except for the words of `RingHeader`, and the order of its stores.
 final class RingFile {
-    /// How many readers the writer wakes by itself. That takes it three microseconds and more for each, so a thread wakes the
-    /// others.
+    /// The most readers that the writer wakes by itself. Each takes it three microseconds or more, so a thread wakes
+    /// the others.
     private static let wokenAtOnce: Int32 = 4
 
     /// The whole file, writable.
@@ -17,7 +17,7 @@ final class RingFile {
     let name: String
     /// Hands out sealed memory; nil for a file.
     private let service: DescriptorService?
-    /// Wakes many readers; made when there are many.
+    /// Wakes many readers; nil before there are many.
     private var crowd: ReaderCrowd?
 
     /// The name of a ring's file: `RING.` and the generation in 16 hexadecimal digits.
@@ -29,7 +29,7 @@ final class RingFile {
     /// Whether a file of the folder is one of a ring's, of any generation.
     static func isFile(_ name: String, of ring: String) -> Bool { name.hasPrefix("\(ring).") }
 
-    /// The generation that a file of the folder belongs to, by its name; nil if it is not one of the ring's.
+    /// The generation of a file of the folder, from its name; nil if it is not a file of the ring.
     static func generation(of name: String, in ring: String) -> UInt64? {
         guard isFile(name, of: ring), let number = UInt64(name.dropFirst(ring.utf8.count + 1), radix: 16) else {
             return nil
@@ -66,7 +66,7 @@ final class RingFile {
         }
     }
 
-    /// Makes a file with all its blocks, so that a full file system is an error now and not a SIGBUS later.
+    /// Makes a file with all its blocks. So a full file system is an error now and not a SIGBUS later.
     private static func reserve(
         _ name: String,
         of ring: String,
@@ -95,11 +95,11 @@ final class RingFile {
         return service == nil ? kind == S_IFREG && entry.st_size >= mapping.size : kind == S_IFSOCK
     }
 
-    /// Does what a publication says. Call it inside `mapping.guarded`.
+    /// Performs the steps of a publication. Call it inside `mapping.guarded`.
     ///
     /// - Parameters:
-    ///   - header: says where the words stand.
-    ///   - draw: writes what the slot holds besides its sequence.
+    ///   - header: has the offsets of the words.
+    ///   - draw: writes the data of the slot, without its sequence.
     func perform(_ publication: Publication, _ header: HeaderMetadata, draw: (_ slot: Int) -> Void) {
         var publication = publication
         while let step = publication.next() {
@@ -113,8 +113,8 @@ final class RingFile {
         }
     }
 
-    /// Advances the wake word by a releasing addition, and wakes the readers, many of them soon after. Call it inside
-    /// `mapping.guarded`.
+    /// Advances the wake word by a releasing addition, and wakes the readers; many readers are woken soon after. Call
+    /// it inside `mapping.guarded`.
     func advanceAndWakeReaders() {
         let woken = mapping.advanceAndWake(Layout.Header.wake, most: Self.wokenAtOnce)
         if woken < Self.wokenAtOnce { return }

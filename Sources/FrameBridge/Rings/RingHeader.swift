@@ -2,18 +2,18 @@ import Glibc
 import Posix
 import Time
 
-/// The words that stand in the header page of every ring, whatever the ring holds: heartbeat, state, horizon and wake word,
-/// where `Layout.Header` has them.
+/// The words in the header page of every ring, whatever the ring holds: heartbeat, state, horizon and wake word, at the
+/// offsets of `Layout.Header`.
 ///
-/// Other programs may write and shrink the file. Where its first page is gone, nothing is stored any more.
+/// Other programs may write and shrink the file. If its first page is gone, nothing is stored any more.
 struct RingHeader {
     private let mapping: Mapping
 
     /// - Parameter mapping: the header page at least, writable.
     init(_ mapping: Mapping) { self.mapping = mapping }
 
-    /// Opens the header page of a file that an earlier writer left, and its readers may still have. Nil if that is no file, such
-    /// as the socket of sealed memory, or cannot be written.
+    /// Opens the header page of a file that an earlier writer left, and that its readers may still use. Nil if it is
+    /// not a file, such as the socket of sealed memory, or cannot be written.
     init?(leftAt name: String, in directory: BridgeDirectory) {
         guard let file = try? directory.open(name, O_RDWR),
             let mapping = try? Mapping(file, size: Layout.page, writable: true)
@@ -21,14 +21,13 @@ struct RingHeader {
         self.init(mapping)
     }
 
-    /// Opens such a page, and tells its readers that nothing more comes in it. What stands in the file is shown until the
-    /// successor has a generation.
+    /// Opens such a page, and retires the file for its readers. Its data is shown until the successor has a generation.
     init?(retiring name: String, in directory: BridgeDirectory) {
         self.init(leftAt: name, in: directory)
         setState(.retired)
     }
 
-    /// Says that the writer lives.
+    /// Stores a heartbeat.
     func heartbeat() {
         _ = mapping.guarded { storeHeartbeat() }
     }
@@ -37,9 +36,9 @@ struct RingHeader {
         mapping.storeReleasing64(MonotonicClock.now().nanoseconds, Layout.Header.heartbeat)
     }
 
-    /// Says what state the broadcast is in, and wakes the readers.
+    /// Stores the state of the broadcast, and wakes the readers.
     ///
-    /// - Parameter since: when that began.
+    /// - Parameter since: when the state began.
     func setState(_ state: BroadcastState, since: Instant = MonotonicClock.now()) {
         _ = mapping.guarded {
             mapping.store64(since.nanoseconds, Layout.Header.stateSince)
@@ -48,7 +47,7 @@ struct RingHeader {
         }
     }
 
-    /// What was captured before this instant is not to be shown any more.
+    /// Captures before this instant must not be shown any more.
     func setHorizon(_ instant: Instant) {
         _ = mapping.guarded {
             // Readers take a horizon after the heartbeat for damage.
@@ -57,13 +56,14 @@ struct RingHeader {
         }
     }
 
-    /// The horizon that the writer of the file set; nil where it set none, and where the header makes no sense, or counts another
-    /// clock's time, as before a restart of the machine.
+    /// The horizon that the writer of the file set. Nil if it set none, if the header is invalid, or if the instant is
+    /// of another clock, as before a restart of the machine.
     var horizon: Instant? { mapping.horizon.flatMap { $0 <= MonotonicClock.now() ? $0 : nil } }
 }
 
 extension Mapping {
-    /// The horizon in the header of a ring; nil where there is none. One after the heartbeat is damage, and counts for nothing.
+    /// The horizon in the header of a ring; nil if there is none. A horizon after the heartbeat is damage, and does not
+    /// count.
     var horizon: Instant? {
         let words = guarded { (loadAcquiring64(Layout.Header.horizon), loadAcquiring64(Layout.Header.heartbeat)) }
         guard let (found, heartbeat) = words, found <= heartbeat else { return nil }

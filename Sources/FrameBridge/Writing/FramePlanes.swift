@@ -1,15 +1,15 @@
 /// The two planes of the slot that is being written. Valid only inside the closure that got it.
 ///
-/// The closure either draws the whole picture, or names the tiles that it draws and leaves the others, which are then
-/// as they were in the frame before.
+/// The closure either draws the whole picture, or names the tiles that it draws. The other tiles keep the content of
+/// the frame before.
 public struct FramePlanes: ~Copyable {
     /// The start of the slot; `plan.byteCount` bytes there belong to the writer while the sequence number is odd.
     let base: UnsafeMutableRawPointer
     let plan: SlotPlan
     let frameNumber: UInt64
-    /// Whether there is a frame before of the same size in the same file: only then may tiles be left out.
+    /// Whether the same file holds an earlier frame of the same size. Only then may tiles be left out.
     public let followsAnother: Bool
-    /// How many tiles are named as drawn; nil when the whole picture is drawn.
+    /// The count of tiles that are named as drawn; nil if the whole picture is drawn.
     private(set) var namedTiles: Int?
 
     private var tiles: TileMap { TileMap(base, plan) }
@@ -36,8 +36,8 @@ public struct FramePlanes: ~Copyable {
         body(&luma, &chroma)
     }
 
-    /// Names 64x64 tiles, side by side in one row of them, that are drawn. All of their pixels are; those of tiles that
-    /// are never named keep what they showed in the frame before, whatever was drawn there.
+    /// Names 64x64 tiles of one row that are drawn. All of their pixels must be drawn. Tiles that are never named keep
+    /// the content of the frame before, whatever was drawn there.
     ///
     /// - Precondition: `followsAnother`.
     public mutating func drawOnly(columns: Range<Int>, row: Int) {
@@ -50,7 +50,7 @@ public struct FramePlanes: ~Copyable {
         }
     }
 
-    /// Names no tile for now: what is not named later stays as it was.
+    /// Names no tile for now. Tiles that are not named later keep their content.
     ///
     /// - Precondition: `followsAnother`.
     public mutating func keepAll() {
@@ -58,7 +58,7 @@ public struct FramePlanes: ~Copyable {
         namedTiles = namedTiles ?? 0
     }
 
-    /// Makes the slot whole after the drawing: notes what changed, and takes over the rest from the slot of the frame
+    /// Completes the slot after drawing: records the changed tiles, and copies the others from the slot of the frame
     /// before.
     ///
     /// - Parameter previous: the start of that slot.
@@ -114,12 +114,12 @@ struct TileMap {
         nonmutating set { versions[row * columns + column] = newValue }
     }
 
-    /// Whether a tile was not drawn in this frame, and changed since it was drawn here.
+    /// Whether a tile was not drawn in this frame, and has changed since it was drawn here.
     func isStale(_ index: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Bool {
         versions[index] != before.versions[index] && versions[index] != Self.version(frameNumber)
     }
 
-    /// The first such tile from an index on, row by row; nil when there is none.
+    /// The first such tile from an index on, row by row; nil if there is none.
     func firstStale(from start: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Int? {
         (start..<columns * rows).first { isStale($0, frameNumber, comparedTo: before) }
     }

@@ -2,8 +2,8 @@ import Glibc
 import Posix
 import Time
 
-/// The frames of one generation, as their writer has them: three slots, of which one is written at a time, and the order of
-/// stores by which readers see whole pictures (`Publication`).
+/// The frames of one generation, as their writer has them: three slots, one of which is written at a time, and the
+/// order of stores by which readers see whole pictures (`Publication`).
 final class FrameRing {
     /// The name of the ring in the broadcast's folder.
     static let name = "frames"
@@ -11,7 +11,7 @@ final class FrameRing {
     let file: RingFile
     private let header: HeaderMetadata
     private var rotation = SlotRotation()
-    /// The geometry of what stands in each slot; nil where nothing was written.
+    /// The geometry of each slot's picture; nil if nothing was written there.
     private var plans = [SlotPlan?](repeating: nil, count: Layout.slotCount)
     private var published: UInt64 = 0
 
@@ -36,7 +36,7 @@ final class FrameRing {
         self.header = header
     }
 
-    /// Says what is shown, for people, who may read it while it is written.
+    /// Stores the source in words for people. They may read it while it is being written.
     func setSource(_ source: String) {
         _ = mapping.guarded { Self.store(source, in: mapping) }
     }
@@ -48,10 +48,10 @@ final class FrameRing {
         padded.withUnsafeBytes { mapping.store($0, Layout.Header.source) }
     }
 
-    /// Whether a picture has room in a slot.
+    /// Whether a slot has room for a picture.
     func holds(_ plan: SlotPlan) -> Bool { plan.byteCount <= header.slotStride }
 
-    /// Writes a frame into the slot that was not written for longest, and publishes it. Returns false when the file was
+    /// Writes a frame into the slot that was not written for longest, and publishes it. Returns false if the file was
     /// shrunk.
     func write(_ info: FrameInfo, _ plan: SlotPlan, _ body: (inout FramePlanes) -> Void) -> Bool {
         let previous = plans[rotation.slot] == plan ? rotation.slot : nil

@@ -2,12 +2,12 @@ import Glibc
 import Posix
 import Time
 
-/// The sound of one generation, as its writer has it: slots that are written in turn, and the order of stores by which readers
-/// get whole blocks (`Publication`).
+/// The sound of one generation, as its writer has it: slots that are written in turn, and the order of stores by which
+/// readers get whole blocks (`Publication`).
 final class SoundRing {
     let file: RingFile
     private let header: HeaderMetadata
-    /// The number of the newest block; 0 while there is none.
+    /// The number of the newest block; 0 if there is none.
     private var head: UInt64 = 0
     /// When the block in each slot was captured.
     private var capturedAt = [Instant](repeating: Instant(nanoseconds: 0), count: SoundLayout.slotCount)
@@ -26,7 +26,7 @@ final class SoundRing {
         self.header = header
     }
 
-    /// Writes a block over the oldest one, and wakes the readers. Returns false when the file was shrunk.
+    /// Writes a block over the oldest one, and wakes the readers. Returns false if the file was shrunk.
     ///
     /// - Parameter block: its number is filled in.
     func write(_ block: SoundBlock, _ samples: Span<Int16>) -> Bool {
@@ -50,7 +50,7 @@ final class SoundRing {
         mapping.store64(MonotonicClock.now().nanoseconds, Layout.Header.heartbeat)
     }
 
-    /// Takes back all blocks that were captured before an instant: their samples are zeros from now on.
+    /// Erases all blocks that were captured before an instant: their samples become zeros.
     func erase(before instant: Instant) {
         let first = head - min(head, UInt64(SoundLayout.slotCount)) + 1
         _ = mapping.guarded {

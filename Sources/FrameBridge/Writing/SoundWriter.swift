@@ -1,22 +1,22 @@
 import Posix
 public import Time
 
-/// The writing end of a broadcast's sound, or of what the peers of one sender say; used by one thread.
+/// The writing end of a broadcast's sound, or of the voices of one sender's peers. One thread uses it.
 ///
-/// A writer may be killed at any instruction. Its lock is then free, and the next writer begins a new generation: a file is
-/// never written by a second process.
+/// A writer may be killed at any instruction. Its lock is then free, and the next writer begins a new generation: a
+/// file is never written by a second process.
 public struct SoundWriter: ~Copyable {
     static let lockFile = "sound.lock"
     /// The names of the rings.
     static let soundRing = "sound"
     static let talkRing = "talk"
-    /// Between two looks after the file.
+    /// The interval of checks of the file.
     private static let checkInterval = Duration.milliseconds(500)
 
     private let place: Place
-    /// False for what peers say, which has one generation: its writer has no files to make any more.
+    /// False for peers' voices, which have one generation: their writer cannot make files any more.
     private let makesFiles: Bool
-    /// Nil where somebody else holds it (`AudioLock`).
+    /// Nil if another value holds it (`AudioLock`).
     private let lock: FileDescriptor?
     /// The present generation.
     private var ring: SoundRing
@@ -25,12 +25,12 @@ public struct SoundWriter: ~Copyable {
     private var isBroken = false
     private var checkAt: Instant = MonotonicClock.now() + checkInterval
 
-    /// Begins the sound of a broadcast, whether or not that has a capture process, and clears away what a writer that was
-    /// killed left behind.
+    /// Begins the sound of a broadcast, with or without a capture process, and clears away the remains of a killed
+    /// writer.
     ///
     /// - Parameters:
     ///   - directory: the broadcast's folder.
-    ///   - storage: where the sound lies.
+    ///   - storage: where the sound is stored.
     /// - Throws: `soundAlreadyRunning` when another process holds the lock, `noSpace`, `notPrivate` or `system`.
     public init(in directory: BridgeDirectory, storage: FrameStorage = .file) throws(BridgeError) {
         let lock = try directory.lockSound()
@@ -38,13 +38,13 @@ public struct SoundWriter: ~Copyable {
         self.init(place, try place.beginGeneration(), makesFiles: true, lock: consume lock)
     }
 
-    /// Begins likewise, in the process that holds the lock, which keeps it. One at a time.
+    /// The same, in the process that holds the lock and keeps it. One writer at a time.
     package init(holding lock: borrowing AudioLock) throws(BridgeError) {
         let place = Place(directory: lock.directory, ring: Self.soundRing, storage: .file)
         self.init(place, try place.beginGeneration(), makesFiles: true, lock: nil)
     }
 
-    /// Begins what the peers of a sender say. Once, before the process gives up making files.
+    /// Begins the voices of a sender's peers. Call it once, before the process gives up making files.
     ///
     /// - Throws: `noSpace` or `system`.
     package init(talkIn sender: SenderFolder) throws(BridgeError) {
@@ -69,15 +69,15 @@ public struct SoundWriter: ~Copyable {
         place.directory.remove(ring.file.name)
     }
 
-    /// Writes the next 10 ms and wakes the readers; leaves out what was heard before the horizon. A file that somebody removed or
-    /// shrank is replaced by another generation, where this process may make files.
+    /// Writes the next 10 ms and wakes the readers. Leaves out sound from before the horizon. A file that was removed
+    /// or shrunk is replaced by another generation, if this process may make files.
     ///
     /// - Parameters:
-    ///   - samples: 480 for each channel, at 48 kHz; those of two channels interleaved, left before right.
+    ///   - samples: 480 for each channel, at 48 kHz. Two channels are interleaved, left before right.
     ///   - channels: 1 or 2.
     ///   - capturedAt: when the first sample was heard.
-    ///   - follows: whether the block continues the one before; then it was captured 10 ms later than that.
-    /// - Throws: `damaged`, `noSpace` or `system`; then the block is lost, and the next call tries again.
+    ///   - follows: whether the block continues the one before, captured exactly 10 ms earlier.
+    /// - Throws: `damaged`, `noSpace` or `system`. Then the block is lost, and the next call tries again.
     public mutating func write(
         _ samples: Span<Int16>,
         channels: Int,
@@ -100,8 +100,8 @@ public struct SoundWriter: ~Copyable {
         throw .damaged(path: place.directory.path(of: ring.file.name), problem: "shrunk while it was written")
     }
 
-    /// Tells the readers that the writer lives. Call it at least once a second, also while there is nothing to hear. Now and then
-    /// it also replaces a file that somebody removed or shrank.
+    /// Shows the readers that the writer lives. Call it at least once a second, also in silence. Now and then it also
+    /// replaces a file that was removed or shrunk.
     public mutating func heartbeat() { heartbeat(at: MonotonicClock.now()) }
 
     mutating func heartbeat(at now: Instant) {
@@ -111,7 +111,7 @@ public struct SoundWriter: ~Copyable {
         if !ring.file.isInPlace(in: place.directory) { try? beginAgain() }
     }
 
-    /// Forbids readers to let anybody hear what was captured before an instant, and takes it back.
+    /// Forbids readers to play sound captured before an instant, and erases it.
     public mutating func hide(before instant: Instant) {
         let horizon = max(horizon ?? instant, instant)
         self.horizon = horizon
@@ -124,18 +124,18 @@ public struct SoundWriter: ~Copyable {
     }
 }
 
-/// One of the rings, and what its generations have in common.
+/// A ring, with the common properties of its generations.
 private struct Place {
     let directory: BridgeDirectory
     let ring: String
     let storage: FrameStorage
 
-    /// Makes a generation, and only then retires and removes what there was before, of this writer or of one that was killed:
-    /// so readers find a successor as soon as they look for one.
+    /// Makes a generation, and only then retires and removes the one before, of this writer or of a killed one. So
+    /// readers find a successor as soon as they look for one.
     ///
     /// - Parameters:
     ///   - former: this writer's generation before.
-    ///   - horizon: of this writer; that of one before it counts too.
+    ///   - horizon: of this writer. That of an earlier one counts too.
     func beginGeneration(
         after former: SoundRing? = nil,
         horizon: Instant? = nil
@@ -153,7 +153,7 @@ private struct Place {
         do {
             successor = try make(horizon: horizon)
         } catch .noSpace {
-            // What is removed makes room, once nobody maps it.
+            // Removed files make room once nobody maps them.
             retire()
             left = []
             successor = try make(horizon: horizon)
