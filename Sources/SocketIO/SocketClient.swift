@@ -1,21 +1,21 @@
 package import JSON
 package import Time
 
-/// A client of Socket.IO in one namespace. It connects, and again whenever the connection is lost. Sans-IO: after each call, do
-/// what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// A Socket.IO client in one namespace. It connects, and reconnects whenever the connection is lost. Sans-IO: after
+/// each call, perform the actions of `takeOutputs`, and call `tick` when `nextDeadline` comes.
 package struct SocketClient: Sendable {
     package enum Output: Sendable, Equatable {
         case transport(EngineClient.Action)
-        /// The connection stands: from now on packets may be sent.
+        /// The connection is established. From now on packets may be sent.
         case connected(id: String)
         case received(SocketPacket)
-        /// The connection does not stand; it is tried again at an instant, or never if there is none.
+        /// The connection is lost. The next try is at `retryAt`; nil if there is none.
         case disconnected(Reason, retryAt: Instant?)
     }
 
     package enum Reason: Sendable, Equatable {
         case transport(EngineClient.End)
-        /// The server does not let the client into the namespace, and says why.
+        /// The server refuses the client in the namespace, with a reason.
         case refused(String)
         /// The server has ended the connection to the namespace.
         case sentAway
@@ -23,7 +23,7 @@ package struct SocketClient: Sendable {
 
     private enum Phase {
         case opening
-        /// The server has not let the client into the namespace yet.
+        /// The server has not accepted the client in the namespace yet.
         case connecting(until: Instant)
         case connected
     }
@@ -34,7 +34,7 @@ package struct SocketClient: Sendable {
         case ended
     }
 
-    /// A server that does not let the client in in this time is tried again.
+    /// After this time without acceptance, the client tries again.
     private static let connectTimeout = Duration.seconds(20)
     /// Bytes of the attachments of a packet.
     private static let sizeLimit = 1_000_000
@@ -51,8 +51,8 @@ package struct SocketClient: Sendable {
     /// Begins to connect.
     ///
     /// - Parameters:
-    ///   - payload: an object that the server gets when the client connects.
-    ///   - jitter: by chance, 0…1, so that the clients of a server that is back do not all come at once.
+    ///   - payload: an object for the server when the client connects.
+    ///   - jitter: a random share, 0…1, so that the clients of a server that is back do not all come at once.
     package init(
         namespace: String = "/",
         payload: JSONText? = nil,
@@ -84,9 +84,9 @@ package struct SocketClient: Sendable {
         return outputs
     }
 
-    // MARK: - What the user does
+    // MARK: - Actions of the user
 
-    /// Sends an event or an acknowledgement. Returns false, and sends nothing, while the connection does not stand.
+    /// Sends an event or an acknowledgement. Returns false, and sends nothing, while there is no connection.
     package mutating func send(_ packet: SocketPacket, now: Instant) -> Bool {
         guard isConnected else { return false }
         write(packet, now: now)
@@ -109,7 +109,7 @@ package struct SocketClient: Sendable {
         }
     }
 
-    /// The machine was suspended for so long: a connection that the server has given up meanwhile is made anew at once.
+    /// Accounts for a suspend of the machine: a connection that the server has given up meanwhile is made anew at once.
     package mutating func slept(for time: Duration, now: Instant) {
         switch state {
         case .waiting: return begin(now: now)
@@ -120,7 +120,7 @@ package struct SocketClient: Sendable {
         tick(now: now)
     }
 
-    // MARK: - What happens to the transport
+    // MARK: - Events of the transport
 
     package mutating func socketOpened(now: Instant) { change(now: now) { $0.socketOpened() } }
 
@@ -146,7 +146,7 @@ package struct SocketClient: Sendable {
         change(now: now) { $0.requestFailed(reason) }
     }
 
-    // MARK: - Between them
+    // MARK: - Common
 
     private mutating func begin(now: Instant) {
         reader = SocketPacketReader()
@@ -164,7 +164,7 @@ package struct SocketClient: Sendable {
 
     private mutating func change(now: Instant, _ body: (inout EngineClient) -> Void) {
         guard case .trying(var engine, let phase) = state else { return }
-        // So that the engine is not copied.
+        // Avoids a copy of the engine.
         state = .ended
         body(&engine)
         let outputs = engine.takeOutputs()
@@ -212,7 +212,7 @@ package struct SocketClient: Sendable {
         }
     }
 
-    /// Ends the connection for good, as the server wishes.
+    /// Ends the connection for good, at the server's wish.
     private mutating func leave(_ reason: Reason, now: Instant) {
         guard case .trying(var engine, _) = state else { return }
         state = .ended

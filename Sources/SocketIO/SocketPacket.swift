@@ -6,16 +6,16 @@ package struct SocketPacket: Sendable, Equatable {
         case connect, disconnect, event, acknowledgement, connectError, binaryEvent, binaryAcknowledgement
     }
 
-    /// Attachments of a packet at the most.
+    /// The most attachments of a packet.
     package static let mostAttachments = 10
 
     /// Binary kinds are events and acknowledgements with attachments.
     package var kind: Kind
     /// It begins with a slash.
     package var namespace = "/"
-    /// The number under which an event is acknowledged.
+    /// The number by which an event is acknowledged.
     package var id: UInt64?
-    /// Of an event its name and arguments, of an acknowledgement its arguments, else an object; nil for nothing.
+    /// For an event its name and arguments, for an acknowledgement its arguments, otherwise an object; nil for nothing.
     package var data: JSONText?
     package var attachments: [[UInt8]] = []
 
@@ -30,7 +30,7 @@ package struct SocketPacket: Sendable, Equatable {
         self.attachments = attachments
     }
 
-    /// An event with arguments. Of the bytes among them, the arguments hold placeholders.
+    /// An event with arguments. Arguments of bytes are replaced by placeholders.
     package static func event(
         _ name: String,
         _ arguments: [JSONText],
@@ -43,7 +43,7 @@ package struct SocketPacket: Sendable, Equatable {
         return SocketPacket(kind, in: namespace, id: id, data: data, attachments: attachments)
     }
 
-    /// The answer to an event that has an id.
+    /// The answer to an event with an id.
     package static func acknowledgement(
         of id: UInt64,
         _ arguments: [JSONText],
@@ -54,7 +54,7 @@ package struct SocketPacket: Sendable, Equatable {
         return SocketPacket(kind, in: namespace, id: id, data: JSONText(array: arguments), attachments: attachments)
     }
 
-    /// The packet as messages of Engine.IO: one of text, and each attachment.
+    /// The packet as messages of Engine.IO: one of text, and one for each attachment.
     package var messages: [EngineMessage] {
         var text = Array("\(kind.rawValue)".utf8)
         if !attachments.isEmpty { text += Array("\(attachments.count)-".utf8) }
@@ -65,20 +65,20 @@ package struct SocketPacket: Sendable, Equatable {
     }
 }
 
-/// Puts packets together from the messages of one session.
+/// Assembles packets from the messages of one session.
 package struct SocketPacketReader: Sendable {
-    /// What the reader made of a message.
+    /// The result of a message.
     package enum Outcome: Sendable, Equatable {
         case packet(SocketPacket)
-        /// Attachments are due.
+        /// Attachments are missing.
         case incomplete
-        /// Nothing that follows can be understood.
+        /// Nothing after it can be understood.
         case invalid
     }
 
     private var packet: SocketPacket?
     private var missing = 0
-    /// Bytes that are kept of a packet of which attachments are due.
+    /// Bytes kept of a packet with missing attachments.
     private(set) var size = 0
 
     package init() {}
@@ -107,7 +107,7 @@ package struct SocketPacketReader: Sendable {
         }
     }
 
-    /// The packet of a text, without its attachments, and their number; nil for what is none.
+    /// The packet of a text without its attachments, and their number; nil if the text is none.
     private static func head(_ text: [UInt8]) -> (SocketPacket, Int)? {
         guard String(validating: text, as: UTF8.self) != nil, let digit = text.first,
             let kind = SocketPacket.Kind(rawValue: digit &- UInt8(ascii: "0"))
@@ -124,7 +124,7 @@ package struct SocketPacketReader: Sendable {
         if rest.first == UInt8(ascii: "/") {
             let namespace = rest.prefix { $0 != UInt8(ascii: ",") }
             rest = rest.dropFirst(namespace.count + 1)
-            // A query is of no use to anybody.
+            // The query of a namespace has no use.
             packet.namespace = String(decoding: namespace.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
         }
         if rest.first.map({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) ?? false {
@@ -144,7 +144,7 @@ package struct SocketPacketReader: Sendable {
         return UInt64(String(decoding: digits, as: UTF8.self))
     }
 
-    /// Events of these names tell of the connection itself, and nobody sends them.
+    /// Names of events about the connection itself. Nobody sends them.
     private static let reservedNames: Set<String> = [
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]

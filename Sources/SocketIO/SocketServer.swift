@@ -1,16 +1,16 @@
 package import JSON
 package import Time
 
-/// A server of Socket.IO on top of one of Engine.IO. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when
-/// `nextDeadline` comes.
+/// A Socket.IO server on top of an Engine.IO server. Sans-IO: after each call, perform the actions of `takeOutputs`,
+/// and call `tick` when `nextDeadline` comes.
 package struct SocketServer: Sendable {
     package enum Output: Sendable, Equatable {
         case transport(EngineServer.Action)
-        /// A client connects to a namespace, with an object that it sends along.
+        /// A client connects to a namespace, with an object.
         case connected(client: String, namespace: String, JSONText?)
         /// An event or an acknowledgement comes.
         case received(client: String, SocketPacket)
-        /// Nothing comes from the client any more.
+        /// The client is gone.
         case disconnected(client: String, EngineSession.End)
     }
 
@@ -18,7 +18,7 @@ package struct SocketServer: Sendable {
         var reader = SocketPacketReader()
         /// The ids of the client in its namespaces.
         var clients: [String: String] = [:]
-        /// Whether the client was ever in one.
+        /// Whether the client was ever in a namespace.
         var hasConnected = false
     }
 
@@ -40,8 +40,8 @@ package struct SocketServer: Sendable {
 
     /// - Parameters:
     ///   - namespaces: those that clients may connect to.
-    ///   - connectTimeout: a session that is in no namespace for this time is closed.
-    ///   - refusal: why a client that connects with a payload is refused: a sentence for it; nil if it may connect.
+    ///   - connectTimeout: after this time without a namespace, a session is closed.
+    ///   - refusal: a sentence with the reason why a client with this payload is refused; nil if it may connect.
     ///   - makeID: makes a name that nobody can guess.
     package init(
         namespaces: Set<String> = ["/"],
@@ -66,7 +66,7 @@ package struct SocketServer: Sendable {
         return outputs
     }
 
-    // MARK: - What clients do
+    // MARK: - Actions of clients
 
     package mutating func receive(
         _ method: EngineServer.Method,
@@ -98,9 +98,9 @@ package struct SocketServer: Sendable {
 
     package mutating func tick(now: Instant) { change(at: now) { $0.tick(now: now) } }
 
-    // MARK: - What the server does
+    // MARK: - Actions of the server
 
-    /// Sends an event or an acknowledgement to a client; nothing if it is gone.
+    /// Sends an event or an acknowledgement to a client; does nothing if it is gone.
     package mutating func send(_ packet: SocketPacket, to id: String) {
         guard let client = clients[id] else { return }
         var packet = packet
@@ -108,7 +108,7 @@ package struct SocketServer: Sendable {
         write(packet, to: client.sid)
     }
 
-    /// Ends a client's connection to its namespace, and tells it so.
+    /// Ends a client's connection to its namespace, and notifies the client.
     package mutating func disconnect(_ id: String) {
         guard let client = clients[id] else { return }
         remove(id, of: client.sid, from: client.namespace)
@@ -116,7 +116,7 @@ package struct SocketServer: Sendable {
         outputs.append(.disconnected(client: id, .closedByServer))
     }
 
-    // MARK: - Between both
+    // MARK: - Common
 
     private mutating func write(_ packet: SocketPacket, to sid: String) {
         for message in packet.messages { engine.send(message, to: sid) }
@@ -166,7 +166,7 @@ package struct SocketServer: Sendable {
         takeEngineOutputs()
     }
 
-    /// Returns why the session is over; nil if the packet has a place in it.
+    /// Returns the reason why the session is over; nil if the packet is allowed in it.
     private mutating func receive(_ packet: SocketPacket, of sid: String) -> EngineSession.End? {
         let id = sessions[sid]?.clients[packet.namespace]
         switch packet.kind {
@@ -198,7 +198,7 @@ package struct SocketServer: Sendable {
             write(SocketPacket(.connectError, in: packet.namespace, data: data), to: sid)
             return nil
         }
-        // The first belongs to the session's begin.
+        // The first connect belongs to the beginning of the session.
         guard sessions[sid]?.hasConnected == false || engine.begin(sid, now: now) else { return .flooded }
         let id = makeID()
         clients[id] = Client(sid: sid, namespace: packet.namespace)

@@ -1,7 +1,8 @@
 package import Time
 
-/// One session of a client of Engine.IO: it opens, over a WebSocket or by polling, goes over to a WebSocket where it polls, and
-/// answers the server's pings. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// One session of an Engine.IO client. It opens over a WebSocket or by polling, upgrades from polling to a WebSocket,
+/// and answers the server's pings. Sans-IO: after each call, perform the actions of `takeOutputs`, and call `tick` when
+/// `nextDeadline` comes.
 ///
 /// There is one GET and one POST at a time, and one WebSocket.
 package struct EngineClient: Sendable {
@@ -9,15 +10,15 @@ package struct EngineClient: Sendable {
         case webSocket, polling
     }
 
-    /// What to do with requests and the WebSocket.
+    /// An action on requests or the WebSocket.
     package enum Action: Sendable, Equatable {
-        /// Opens a WebSocket, to a session that is there if there is a sid.
+        /// Opens a WebSocket; with a sid, to an existing session.
         case openSocket(sid: String?)
         case send(EngineMessage)
         case closeSocket
         case get(sid: String?)
         case post(sid: String, [UInt8])
-        /// No answer is wanted any more; what was posted shall still arrive.
+        /// Gives up waiting for answers. Posted data shall still arrive.
         case cancelRequests
     }
 
@@ -29,28 +30,28 @@ package struct EngineClient: Sendable {
         case ended(End)
     }
 
-    /// Why a session is over, or never was.
+    /// The reason why a session ended, or never began.
     package enum End: Sendable, Equatable {
         case closedByClient
         case closedByServer
         case connectionLost
         case protocolViolated
-        /// No ping of the server came.
+        /// The server stopped sending pings.
         case silent
         /// The server did not open a session in time.
         case notOpened
-        /// The server refused a request, with a status of HTTP; or it could not be reached.
+        /// The server refused a request with an HTTP status, or could not be reached.
         case refused(status: Int)
         case unreachable(String)
     }
 
-    /// How a WebSocket takes over from polling.
+    /// The upgrade from polling to a WebSocket.
     private enum Upgrade {
         case none
         case opening
         /// The server has not answered yet.
         case probing
-        /// When the requests under way are over, it takes over.
+        /// The WebSocket takes over once the requests under way are over.
         case pausing
     }
 
@@ -68,9 +69,9 @@ package struct EngineClient: Sendable {
         case ended
     }
 
-    /// A session that does not open in this time is given up.
+    /// The longest time for opening a session.
     private static let openTimeout = Duration.seconds(20)
-    /// A WebSocket that does not answer in this time does not take over.
+    /// The longest time for the WebSocket's answer in an upgrade.
     private static let upgradeTimeout = Duration.seconds(10)
 
     private let transports: [Transport]
@@ -83,8 +84,8 @@ package struct EngineClient: Sendable {
 
     /// Begins to open a session.
     ///
-    /// - Parameter transports: those to use. With polling first, a WebSocket takes over where the server offers it; with the
-    ///   WebSocket first, the session polls where none can be opened.
+    /// - Parameter transports: those to use. With polling first, the session upgrades to a WebSocket if the server
+    ///   offers it. With the WebSocket first, it polls if none can be opened.
     package init(transports: [Transport] = [.webSocket, .polling], now: Instant) {
         precondition(!transports.isEmpty)
         self.transports = transports
@@ -105,13 +106,13 @@ package struct EngineClient: Sendable {
         return outputs
     }
 
-    // MARK: - What the user does
+    // MARK: - Actions of the user
 
     package mutating func send(_ message: EngineMessage) { send(.message(message)) }
 
     package mutating func close() {
         if case .webSocket = state { act(.send(EnginePacket.close.frame)) }
-        // Beside another POST, it is out of order, which ends the session too.
+        // Beside another POST it is out of order, which ends the session too.
         if case .polling = state, let sid = handshake?.sid {
             act(.post(sid: sid, EnginePayload.body(of: waiting + [.close])))
         }
@@ -128,14 +129,14 @@ package struct EngineClient: Sendable {
         }
     }
 
-    /// The machine was suspended: the clock stood still, and the server's went on. What it has not done in time by that, it does not
-    /// do any more; `tick` follows.
+    /// Accounts for a suspend of the machine: its clock stood still, and the server's did not. Deadlines of the server
+    /// that passed meanwhile have failed. Call `tick` afterwards.
     package mutating func slept(for time: Duration) {
         deadline = deadline.map { $0 - time }
         upgradeDeadline = upgradeDeadline.map { $0 - time }
     }
 
-    // MARK: - What happens to the WebSocket
+    // MARK: - Events of the WebSocket
 
     package mutating func socketOpened() {
         guard case .polling(var polling) = state, case .opening = polling.upgrade else { return }
@@ -182,7 +183,7 @@ package struct EngineClient: Sendable {
         }
     }
 
-    // MARK: - What happens to requests
+    // MARK: - Events of requests
 
     /// - Parameter status: of HTTP.
     package mutating func getAnswered(status: Int, _ body: [UInt8], now: Instant) {
@@ -215,7 +216,7 @@ package struct EngineClient: Sendable {
         request()
     }
 
-    /// A request found no answer.
+    /// A request failed without an answer.
     package mutating func requestFailed(_ reason: String) {
         switch state {
         case .openingByPoll: end(.unreachable(reason))
@@ -224,7 +225,7 @@ package struct EngineClient: Sendable {
         }
     }
 
-    // MARK: - Between them
+    // MARK: - Common
 
     private mutating func act(_ action: Action) { outputs.append(.transport(action)) }
 
@@ -281,7 +282,7 @@ package struct EngineClient: Sendable {
         state = .polling(polling)
     }
 
-    /// As many packets as the server takes at once, but one at the least.
+    /// As many packets as the server takes at once, but at least one.
     private mutating func takeBody(atMost limit: Int) -> [UInt8] {
         var (count, size) = (0, 0)
         for packet in waiting {

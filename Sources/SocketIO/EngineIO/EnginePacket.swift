@@ -5,17 +5,17 @@ import JSON
 package enum EnginePacket: Sendable, Equatable {
     case open(EngineHandshake)
     case close
-    /// The server asks whether the client is there. With a word of the peer's, it tries a transport.
+    /// Asks the client for a sign of life. With data from the peer, it probes a transport.
     case ping([UInt8])
     case pong([UInt8])
     case message(EngineMessage)
     case upgrade
     case noop
 
-    /// `ping` and `pong` with this word try a transport before it takes over.
+    /// The data of `ping` and `pong` that probe a transport before it takes over.
     package static let probe = Array("probe".utf8)
 
-    /// A packet as one frame of a WebSocket carries it; nil for what is none.
+    /// A packet from one frame of a WebSocket; nil if the frame is none.
     package init?(frame: EngineMessage) {
         switch frame {
         case .binary: self = .message(frame)
@@ -23,7 +23,7 @@ package enum EnginePacket: Sendable, Equatable {
         }
     }
 
-    /// A packet in words; nil for what is none.
+    /// A packet from text; nil if the text is none.
     fileprivate init?(text: ArraySlice<UInt8>) {
         let rest = Array(text.dropFirst())
         switch text.first.map({ $0 &- UInt8(ascii: "0") }) {
@@ -76,7 +76,7 @@ package enum EnginePacket: Sendable, Equatable {
     }
 }
 
-/// What users of Engine.IO send each other: text in UTF-8, or bytes. A frame of a WebSocket is the same.
+/// A message between users of Engine.IO: text in UTF-8, or bytes. A frame of a WebSocket is the same.
 package enum EngineMessage: Sendable, Equatable {
     case text([UInt8])
     case binary([UInt8])
@@ -88,15 +88,15 @@ package enum EngineMessage: Sendable, Equatable {
     }
 }
 
-/// What a server tells of a session that it opens.
+/// The server's description of a session that it opens.
 package struct EngineHandshake: Sendable, Equatable {
     package var sid: String
-    /// Transports that the session may go over to.
+    /// Transports to which the session may upgrade.
     package var upgrades: [String]
-    /// The server pings so often, and waits so long for the answer, in milliseconds.
+    /// The interval of the server's pings, and how long it waits for the answer, in milliseconds.
     package var pingInterval: Int
     package var pingTimeout: Int
-    /// Bytes of the body of a request; nil if the server does not tell.
+    /// Bytes of the body of a request; nil if the server does not say.
     package var maxPayload: Int?
 
     package init(sid: String, upgrades: [String], pingInterval: Int, pingTimeout: Int, maxPayload: Int?) {
@@ -107,7 +107,7 @@ package struct EngineHandshake: Sendable, Equatable {
         self.maxPayload = maxPayload
     }
 
-    /// Nil for what is no handshake, or one of times that no server keeps: 1 ms … 1 day.
+    /// Nil if the text is no handshake, or its times are not between 1 ms and 1 day.
     fileprivate init?(_ text: [UInt8]) {
         let json = JSONText(text)
         guard let sid = json?["sid"]?.string, !sid.isEmpty, let upgrades = json?["upgrades"]?.elements,
@@ -139,10 +139,10 @@ package enum EnginePayload {
     private static let separator: UInt8 = 0x1E
     private static let binaryMark = UInt8(ascii: "b")
 
-    /// How many packets a body holds, if it holds packets.
+    /// The number of packets in a body, if it holds packets.
     static func packetCount(of body: [UInt8]) -> Int { body.reduce(1) { $1 == separator ? $0 + 1 : $0 } }
 
-    /// The packets of a body, at least one; nil for a body that holds something else.
+    /// The packets of a body, at least one; nil for any other body.
     package static func packets(of body: [UInt8]) -> [EnginePacket]? {
         guard String(validating: body, as: UTF8.self) != nil else { return nil }
         var packets: [EnginePacket] = []

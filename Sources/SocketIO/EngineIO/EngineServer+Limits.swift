@@ -6,8 +6,8 @@ extension EngineServer {
         sessions.count < limits.sessions || networks.dominant(besides: network) != nil
     }
 
-    /// Whether a network may open one more session, which then counts. Where no place is left, a network that has more than half of
-    /// them loses its newest session.
+    /// Whether a network may open one more session, which then counts. If no place is left, a network with more than
+    /// half of them loses its newest session.
     mutating func mayOpen(from network: String, now: Instant) -> Bool {
         guard hasRoom(for: network), networks.begin(network, now: now) else { return false }
         if sessions.count >= limits.sessions, let dominant = networks.dominant(besides: network),
@@ -18,22 +18,22 @@ extension EngineServer {
         return true
     }
 
-    /// A session begins anew without being a new one. Returns whether its network may begin one more.
+    /// Counts a session that begins anew without being a new one. Returns whether its network may begin one more.
     mutating func begin(_ sid: String, now: Instant) -> Bool {
         guard let network = sessions[sid]?.network else { return false }
         return networks.begin(network, now: now)
     }
 
-    /// Whether a session may send packets of some cost, which then count.
+    /// Whether a session may send packets of this cost, which then count.
     mutating func pay(_ cost: Double, by sid: String, now: Instant) -> Bool {
         guard let rest = sessions.pay(cost, by: sid, now: now) else { return false }
         return rest.cost == 0 || networks.pay(rest.cost, by: rest.network, now: now)
     }
 
-    /// A session ends at an instant, unless another one is set before, or none.
+    /// Sets when a session ends; nil for never. The last call counts.
     mutating func expire(_ sid: String, at instant: Instant?) { change(sid) { $0.expire(at: instant) } }
 
-    /// A user of the server keeps so many bytes for a session.
+    /// Sets how many bytes a user of the server keeps for a session.
     mutating func setKept(_ bytes: Int, for sid: String) {
         sessions.setKept(bytes, for: sid)
         boundKept()

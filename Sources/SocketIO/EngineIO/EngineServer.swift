@@ -1,15 +1,15 @@
 import JSON
 package import Time
 
-/// All sessions of a server of Engine.IO, and the rules for requests that open or continue one. Sans-IO: after each call, do
-/// what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// All sessions of an Engine.IO server, and the rules for requests that open or continue one. Sans-IO: after each call,
+/// perform the actions of `takeOutputs`, and call `tick` when `nextDeadline` comes.
 package struct EngineServer: Sendable {
-    /// What a request or a WebSocket says of itself in its query, and where it comes from.
+    /// The query of a request or a WebSocket, and its origin.
     package struct Query: Sendable {
         package var revision: String?
         package var transport: String?
         package var sid: String?
-        /// A name of the network that the client is in: all clients of one share its limits.
+        /// A name of the client's network. All clients of a network share its limits.
         package var network: String
 
         package init(revision: String?, transport: String?, sid: String?, network: String = "") {
@@ -21,16 +21,16 @@ package struct EngineServer: Sendable {
         case get, post, other
     }
 
-    /// Why a request is refused, with the numbers and words that Node's server uses.
+    /// The reason for a refusal, with the numbers and words of Node's server.
     package enum Refusal: Int, Sendable {
         case unknownTransport = 0
         case unknownSession = 1
         case wrongMethod = 2
         case badRequest = 3
         case unsupportedRevision = 5
-        /// There are too many, or the client's network begins too many. Its HTTP status is 503.
+        /// There are too many sessions, or the client's network begins too many. Its HTTP status is 503.
         case tooManySessions = 6
-        /// The session has sent more than it may, and is over. Its HTTP status is 429. Node's server has no such refusal.
+        /// The session has sent too much, and is over. Its HTTP status is 429. Node's server has no such refusal.
         case tooManyPackets = 7
 
         package var body: [UInt8] {
@@ -49,7 +49,7 @@ package struct EngineServer: Sendable {
         }
     }
 
-    /// What to do with requests and WebSockets.
+    /// An action on requests or WebSockets.
     package enum Action: Sendable, Equatable {
         case answer(request: UInt64, body: [UInt8])
         case refuse(request: UInt64, Refusal)
@@ -70,9 +70,9 @@ package struct EngineServer: Sendable {
     var sessions = EngineSessions()
     var networks: NetworkUse
     private var gets = HeldGets()
-    /// Networks of which too many GETs are held, none of them for long enough, and when the oldest is.
+    /// Networks with too many held GETs, and when the oldest of these has been held for long enough.
     private var crowded: [String: Instant] = [:]
-    /// Which session a WebSocket belongs to.
+    /// The session of each WebSocket.
     private var sockets: [UInt64: String] = [:]
     private var outputs: [Output] = []
 
@@ -99,9 +99,9 @@ package struct EngineServer: Sendable {
         return outputs
     }
 
-    // MARK: - What clients do
+    // MARK: - Actions of clients
 
-    /// A request of polling comes. It is answered or refused once, a GET perhaps later.
+    /// Receives a request of polling. It is answered or refused once, a GET perhaps later.
     package mutating func receive(_ method: Method, _ query: Query, body: [UInt8], request: UInt64, now: Instant) {
         if let refusal = refusal(of: query) { return act(.refuse(request: request, refusal)) }
         guard query.transport == "polling" else { return act(.refuse(request: request, .badRequest)) }
@@ -127,7 +127,7 @@ package struct EngineServer: Sendable {
         }
     }
 
-    /// Answers the oldest GETs of a network that has too many. Their clients ask again at once.
+    /// Answers the oldest GETs of a network with too many. Their clients ask again at once.
     private mutating func releaseGets(of network: String, now: Instant) {
         crowded[network] = nil
         for _ in 0..<max(gets.count(of: network) - limits.heldGets, 0) {
@@ -151,21 +151,21 @@ package struct EngineServer: Sendable {
         )
     }
 
-    /// A GET that is held will not be read.
+    /// Drops a held GET: its client will not read the answer.
     package mutating func abort(request: UInt64, now: Instant) {
         guard let sid = gets.sid(of: request) else { return }
         gets.remove(request)
         change(sid) { $0.abort(poll: request) }
     }
 
-    /// Why a WebSocket cannot be opened; nil if it can.
+    /// The reason why a WebSocket cannot be opened; nil if it can.
     package func refusal(ofSocket query: Query) -> Refusal? {
         if let refusal = refusal(of: query) { return refusal }
         if query.transport != "websocket" { return .badRequest }
         return query.sid == nil && !hasRoom(for: query.network) ? .tooManySessions : nil
     }
 
-    /// A WebSocket that was not refused is open. It is closed if the client's network begins too many sessions.
+    /// Adds an open WebSocket that was not refused. It is closed if the client's network begins too many sessions.
     package mutating func open(socket: UInt64, _ query: Query, now: Instant) {
         if let sid = query.sid {
             guard sessions[sid] != nil else { return act(.close(socket: socket)) }
@@ -199,7 +199,7 @@ package struct EngineServer: Sendable {
         return query.sid.map { sessions[$0] == nil } ?? false ? .unknownSession : nil
     }
 
-    // MARK: - What the server does
+    // MARK: - Actions of the server
 
     package mutating func send(_ message: EngineMessage, to sid: String) {
         change(sid) { $0.send(message) }

@@ -1,24 +1,25 @@
 package import Time
 
-/// One client's session on a server of Engine.IO: its transport, its way from polling to a WebSocket, and its heartbeat. Sans-IO:
-/// after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// One client's session on an Engine.IO server: its transport, its upgrade from polling to a WebSocket, and its
+/// heartbeat. Sans-IO: after each call, perform the actions of `takeOutputs`, and call `tick` when `nextDeadline`
+/// comes.
 package struct EngineSession: Sendable {
     package struct Settings: Sendable {
-        /// The server pings so often, and waits so long for the answer.
+        /// The interval of the server's pings, and how long it waits for the answer.
         package var pingInterval = Duration.seconds(25)
         package var pingTimeout = Duration.seconds(20)
-        /// A WebSocket that does not take over in this time is closed.
+        /// A WebSocket that takes longer to take over is closed.
         package var upgradeTimeout = Duration.seconds(10)
         /// Bytes of a message, and of the body of a request.
         package var maxPayload = 1_000_000
-        /// Bytes that wait for a client's next request. One that leaves more is gone.
+        /// Bytes that may wait for a client's next request. A session with more is ended.
         package var mostWaiting = 4_000_000
 
         package init() {}
     }
 
     package enum Output: Sendable, Equatable {
-        /// Ends a GET that was held, with the body.
+        /// Ends a held GET with the body.
         case answer(poll: UInt64, body: [UInt8])
         /// Ends a GET as a bad request.
         case refuse(poll: UInt64)
@@ -29,7 +30,7 @@ package struct EngineSession: Sendable {
         case ended(End)
     }
 
-    /// Why a session is over.
+    /// The reason why a session ended.
     package enum End: Sendable {
         case closedByClient
         case closedByServer
@@ -39,9 +40,9 @@ package struct EngineSession: Sendable {
         case silent
         /// Too much waited for the client.
         case slow
-        /// The client sent more than it may.
+        /// The client sent too much.
         case flooded
-        /// The client made nothing of the session in time.
+        /// The client did not use the session in time.
         case unused
     }
 
@@ -55,7 +56,7 @@ package struct EngineSession: Sendable {
     private struct Candidate {
         var socket: UInt64
         var deadline: Instant
-        /// It has proved that it works.
+        /// Whether it has proved that it works.
         var isProbed = false
     }
 
@@ -75,17 +76,17 @@ package struct EngineSession: Sendable {
     private var transport: Transport
     private var heartbeat: Heartbeat
     private var waiting = WaitingPackets()
-    /// The session ends then.
+    /// When the session ends in any case; nil for never.
     private var expiry: Instant?
     private var outputs: [Output] = []
 
-    /// A session that a GET opens: the handshake waits for it.
+    /// Opens a session by a GET, which waits for the handshake.
     package init(sid: String, settings: Settings, poll: UInt64, now: Instant) {
         self.init(sid: sid, settings: settings, over: .polling(poll: nil, candidate: nil), now: now)
         self.poll(poll)
     }
 
-    /// A session that a WebSocket opens.
+    /// Opens a session by a WebSocket.
     package init(sid: String, settings: Settings, socket: UInt64, now: Instant) {
         self.init(sid: sid, settings: settings, over: .webSocket(socket), now: now)
     }
@@ -104,7 +105,7 @@ package struct EngineSession: Sendable {
         send(.open(handshake))
     }
 
-    /// Bytes that are kept until the client takes them.
+    /// Bytes kept until the client takes them.
     var waitingSize: Int { waiting.size }
 
     package var isEnded: Bool {
@@ -127,9 +128,9 @@ package struct EngineSession: Sendable {
         return outputs
     }
 
-    // MARK: - What the client does
+    // MARK: - Actions of the client
 
-    /// A GET comes. It is answered when there is something to tell.
+    /// Receives a GET. It is answered once there is something to send.
     package mutating func poll(_ poll: UInt64) {
         switch transport {
         case .polling(nil, let candidate):
@@ -143,21 +144,21 @@ package struct EngineSession: Sendable {
         }
     }
 
-    /// Answers the GET that is held with nothing.
+    /// Answers the held GET with nothing.
     package mutating func releasePoll() {
         guard case .polling(let poll?, let candidate) = transport else { return }
         outputs.append(.answer(poll: poll, body: EnginePayload.body(of: [.noop])))
         transport = .polling(poll: nil, candidate: candidate)
     }
 
-    /// The client gives up a GET that is held.
+    /// Drops a held GET that the client gave up.
     package mutating func abort(poll: UInt64) {
         guard case .polling(poll, let candidate) = transport else { return }
         transport = .polling(poll: nil, candidate: candidate)
         end(.connectionLost)
     }
 
-    /// A POST comes. Returns whether it is in order; else the session is over.
+    /// Receives a POST. Returns whether it is in order; otherwise the session is over.
     package mutating func post(_ body: [UInt8], now: Instant) -> Bool {
         guard case .polling = transport, body.count <= settings.maxPayload,
             let packets = EnginePayload.packets(of: body), packets.allSatisfy(\.isOfClient)
@@ -169,14 +170,14 @@ package struct EngineSession: Sendable {
         return true
     }
 
-    /// A WebSocket names this session. It may take over from polling, once.
+    /// Adds a WebSocket that names this session. It may take over from polling, once.
     package mutating func open(socket: UInt64, now: Instant) {
         guard case .polling(let poll, nil) = transport else { return outputs.append(.close(socket: socket)) }
         let candidate = Candidate(socket: socket, deadline: now + settings.upgradeTimeout)
         transport = .polling(poll: poll, candidate: candidate)
     }
 
-    /// A frame comes on a WebSocket.
+    /// Receives a frame of a WebSocket.
     package mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant) {
         switch transport {
         case .webSocket(socket):
@@ -197,7 +198,7 @@ package struct EngineSession: Sendable {
             candidate.isProbed = true
             transport = .polling(poll: poll, candidate: candidate)
             outputs.append(.send(EnginePacket.pong(EnginePacket.probe).frame, socket: candidate.socket))
-            // The client stops polling before it goes over.
+            // The client stops polling before the WebSocket takes over.
             if poll != nil { send(.noop) }
         case .upgrade? where candidate.isProbed:
             if let poll { outputs.append(.answer(poll: poll, body: EnginePayload.body(of: [.noop]))) }
@@ -232,13 +233,13 @@ package struct EngineSession: Sendable {
         }
     }
 
-    // MARK: - What the server does
+    // MARK: - Actions of the server
 
     package mutating func send(_ message: EngineMessage) { send(.message(message)) }
 
     package mutating func close(_ reason: End = .closedByServer) { end(reason) }
 
-    /// The session ends at an instant, unless another one is set before, or none.
+    /// Sets when the session ends; nil for never. The last call counts.
     package mutating func expire(at instant: Instant?) { expiry = instant }
 
     package mutating func tick(now: Instant) {
@@ -279,7 +280,7 @@ package struct EngineSession: Sendable {
         }
     }
 
-    /// Ends the session; the client learns it by whatever it can be told by.
+    /// Ends the session. The client learns of it by any transport that it has.
     private mutating func end(_ reason: End) {
         switch transport {
         case .polling(let poll, let candidate):

@@ -1,20 +1,20 @@
 import HeapModule
 import Time
 
-/// The sessions of a server, with what each may still send, what is kept for it, and when it has something to do.
+/// The sessions of a server, with the credits, kept bytes and timer of each.
 struct EngineSessions: Sendable {
     struct Entry: Sendable {
         fileprivate(set) var session: EngineSession
         let network: String
         /// Later sessions have higher numbers.
         let number: Int
-        /// The one timer that counts: it is no later than the session's deadline.
+        /// The one valid timer. It is no later than the session's deadline.
         fileprivate var timerAt: Instant?
         fileprivate var packets: CreditBudget
         fileprivate var quietPackets: CreditBudget
-        /// Bytes that a user of the session keeps for it.
+        /// Bytes that the session's user keeps for it.
         fileprivate var kept = 0
-        /// Bytes that are kept for the session in all, as they were counted last.
+        /// Bytes kept for the session in all, at the last count.
         fileprivate(set) var keptInAll = 0
     }
 
@@ -26,10 +26,10 @@ struct EngineSessions: Sendable {
     }
 
     private var entries: [String: Entry] = [:]
-    /// One that counts for each session, and old ones.
+    /// The valid timer of each session, and outdated ones.
     private var timers = Heap<Timer>()
     private var lastNumber = 0
-    /// Bytes that are kept for all sessions.
+    /// Bytes kept for all sessions.
     private(set) var kept = 0
 
     var count: Int { entries.count }
@@ -55,13 +55,13 @@ struct EngineSessions: Sendable {
         return entry.network
     }
 
-    /// Returns what the session gave out, too; nil if there is no such session.
+    /// Changes a session. Returns its outputs too; nil if there is no such session.
     mutating func change<Result>(
         _ sid: String,
         _ body: (inout EngineSession) -> Result
     ) -> (Result, [EngineSession.Output])? {
         guard let slot = entries.index(forKey: sid) else { return nil }
-        // In place, so that nothing that waits is copied.
+        // In place, so that waiting packets are not copied.
         let result = body(&entries.values[slot].session)
         let outputs = entries.values[slot].session.takeOutputs()
         countKept(at: slot)
@@ -77,7 +77,7 @@ struct EngineSessions: Sendable {
 
     /// Takes credits of a session.
     ///
-    /// - Returns: The credits that the session's network pays for it, and that network; nil if the session has too few.
+    /// - Returns: The credits that the session's network pays, and that network; nil if the session has too few.
     mutating func pay(_ cost: Double, by sid: String, now: Instant) -> (cost: Double, network: String)? {
         guard let slot = entries.index(forKey: sid), entries.values[slot].packets.take(cost, now: now) else {
             return nil
@@ -86,7 +86,7 @@ struct EngineSessions: Sendable {
         return (isQuiet ? 0 : cost, entries.values[slot].network)
     }
 
-    /// A user of a session keeps so many bytes for it.
+    /// Sets how many bytes a session's user keeps for it.
     mutating func setKept(_ bytes: Int, for sid: String) {
         guard let slot = entries.index(forKey: sid) else { return }
         entries.values[slot].kept = bytes
@@ -99,14 +99,14 @@ struct EngineSessions: Sendable {
         entries.values[slot].keptInAll = now
     }
 
-    /// The session for which most is kept, of the network for which most is.
+    /// The session with the most kept bytes, of the network with the most.
     var greatest: String? {
         let kept = entries.values.reduce(into: [String: Int]()) { $0[$1.network, default: 0] += $1.keptInAll }
         guard let network = kept.max(by: { $0.value < $1.value })?.key else { return nil }
         return entries.filter { $0.value.network == network }.max { $0.value.keptInAll < $1.value.keptInAll }?.key
     }
 
-    /// The session of a network that began last.
+    /// The newest session of a network.
     func newest(of network: String) -> String? {
         entries.filter { $0.value.network == network }.max { $0.value.number < $1.value.number }?.key
     }
@@ -115,7 +115,7 @@ struct EngineSessions: Sendable {
 
     var nextDeadline: Instant? { timers.min?.at }
 
-    /// A session that may have something to do; nil if there is none any more.
+    /// A session whose timer is due; nil if there is none.
     mutating func takeDue(now: Instant) -> String? {
         while let timer = timers.min, timer.at <= now {
             timers.removeMin()
@@ -124,7 +124,7 @@ struct EngineSessions: Sendable {
         return nil
     }
 
-    /// The timer that counts is that of the session's deadline from now on.
+    /// Sets the valid timer to the session's deadline.
     mutating func setTimer(of sid: String) {
         guard let deadline = entries[sid]?.session.nextDeadline else { return }
         entries[sid]?.timerAt = deadline

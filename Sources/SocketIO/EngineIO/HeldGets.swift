@@ -1,7 +1,7 @@
 import DequeModule
 import Time
 
-/// The GETs that a server holds until there is something to tell, and in which order those of each network came.
+/// The GETs that a server holds until there is something to send, in their order for each network.
 struct HeldGets: Sendable {
     private struct Owner: Sendable {
         var sid: String
@@ -11,17 +11,17 @@ struct HeldGets: Sendable {
 
     private struct Line: Sendable {
         var count = 0
-        /// The oldest first. Some of them are held no more.
+        /// The oldest first. Some of them are no longer held.
         var requests = Deque<UInt64>()
     }
 
     private var owners: [UInt64: Owner] = [:]
     private var lines: [String: Line] = [:]
 
-    /// The session of a GET that is held.
+    /// The session of a held GET.
     func sid(of request: UInt64) -> String? { owners[request]?.sid }
 
-    /// How many GETs of a network are held.
+    /// The number of held GETs of a network.
     func count(of network: String) -> Int { lines[network]?.count ?? 0 }
 
     mutating func add(_ request: UInt64, of sid: String, from network: String, now: Instant) {
@@ -42,7 +42,7 @@ struct HeldGets: Sendable {
         }
     }
 
-    /// The session of the GET of a network that has been held longest, and when that came.
+    /// The session of a network's oldest held GET, and its arrival.
     mutating func oldest(of network: String) -> (sid: String, since: Instant)? {
         while let first = lines[network]?.requests.first {
             if let owner = owners[first] { return (owner.sid, owner.since) }

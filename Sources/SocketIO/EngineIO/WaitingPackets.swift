@@ -1,8 +1,8 @@
-/// Packets that wait for a client's next request, or for the WebSocket that takes over.
+/// Packets that wait for a client's next request, or for an upgrade to a WebSocket.
 struct WaitingPackets: Sendable {
-    /// What a packet takes beside its bytes.
+    /// Bytes of a packet besides its data.
     private static let packetCost = 100
-    /// Bytes of the packets that one request is answered with, unless the first has more: nobody counts what is answered.
+    /// Bytes of the packets in one answer, unless the first has more. Answered bytes are not counted any more.
     private static let answerSize = 64_000
 
     private var packets: [EnginePacket] = []
@@ -21,7 +21,7 @@ struct WaitingPackets: Sendable {
         return packets
     }
 
-    /// Takes the first packets, as many as one answer holds.
+    /// Takes the first packets, as many as fit into one answer.
     mutating func takeAnswer() -> [EnginePacket] {
         var (count, taken) = (0, 0)
         for packet in packets {
