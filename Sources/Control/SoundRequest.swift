@@ -5,20 +5,20 @@ package enum SoundRequest: ControlRequest, Equatable {
     package static let limit = 4096
 
     case status
-    /// Changes what is given.
+    /// Changes the given settings.
     case change(SoundChange)
-    /// What is given is not heard any more, once this is answered; also by a sound process that comes later.
+    /// Mutes the given sources once this is answered, also for a later sound process.
     case mute(SoundMute)
-    /// What is given may be heard again.
+    /// Unmutes the given sources.
     case unmute(SoundMute)
 }
 
-/// What shall be otherwise; nil for what stays.
+/// New settings; nil keeps a setting.
 package struct SoundChange: Codable, Sendable, Equatable {
     package var source: SoundSource?
-    /// By its name; empty for the default.
+    /// The name of a source; empty for the default.
     package var microphone: String?
-    /// By its name; empty for the default.
+    /// The name of a sink; empty for the default.
     package var output: String?
     /// 0 to 255.
     package var volume: Int?
@@ -29,9 +29,9 @@ package struct SoundChange: Codable, Sendable, Equatable {
 }
 
 extension SoundWish {
-    /// Changes what a request gives.
+    /// Applies the settings of a request.
     ///
-    /// - Returns: why that cannot be; nil if it was done.
+    /// - Returns: the reason why they are impossible; nil on success.
     package mutating func apply(_ change: SoundChange) -> String? {
         if let volume = change.volume, !(0...Self.loudest ~= volume) { return "the volume \(volume) is out of range" }
         if let source = change.source { self.source = source }

@@ -3,25 +3,25 @@ package import Media
 /// The sound process at one instant. Names and units are those of the JSON of `oriel status`.
 package struct SoundSnapshot: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
-        /// Nothing is to be heard.
+        /// No source is chosen.
         case off
         /// The broadcast is paused.
         case paused
         case muted
-        /// There is a stream, or more than one.
+        /// There are one or more streams.
         case hearing
-        /// What is to be heard is not there.
+        /// The chosen source is missing.
         case waiting
     }
 
-    /// A stream that hears something.
+    /// A recording stream.
     package struct Stream: Codable, Sendable, Equatable {
-        /// The source of the sound server, or the number of the stream that is heard.
+        /// The source of the sound server, or the number of the recorded stream.
         package var device: String
         package var isMicrophone: Bool
         /// How much faster the device's clock is, in millionths; absent before it is known.
         package var driftPpm: Double?
-        /// Whether its sound is fitted to this machine's clock.
+        /// Whether its samples are resampled to this machine's clock.
         package var isResampled: Bool
 
         package init(device: String, isMicrophone: Bool, driftPpm: Double?, isResampled: Bool) {
@@ -30,16 +30,16 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         }
     }
 
-    /// What is played of peers.
+    /// The playback of peers' voices.
     package struct Playback: Codable, Sendable, Equatable {
-        /// The sink; absent while nothing is played.
+        /// The sink; absent while there is no playback.
         package var device: String?
         package var volume: Int
-        /// What waits to be played.
+        /// Samples that wait for playback.
         package var bufferMs: Double
         /// How often there was nothing to play in the middle of speech.
         package var underruns: Int
-        /// How much slower sound is played to keep up with the device's clock, in millionths.
+        /// How much playback is slowed down to keep up with the device's clock, in millionths.
         package var stretchPpm: Double
 
         package init(device: String?, volume: Int, bufferMs: Double, underruns: Int, stretchPpm: Double) {
@@ -51,16 +51,16 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package var pid: Int32
     package var source: SoundSource
     package var state: State
-    /// Whether a microphone is heard now.
+    /// Whether a microphone is recorded now.
     package var isMicrophoneLive: Bool
     package var isMicrophoneMuted: Bool
-    /// The loudest sample of the last second, in dB; absent while nothing is heard. 0 is full scale.
+    /// The loudest sample of the last second, in dB; absent without a recording. 0 is full scale.
     package var peakDbfs: Double?
     /// The loudness of the last second, in dB; 0 is a tone of full scale.
     package var levelDbfs: Double?
     package var streams: [Stream]
     package var blocksWritten: UInt64
-    /// What is wrong, a sentence each.
+    /// Present problems, a sentence each.
     package var problems: [String]
     package var playback: Playback
 

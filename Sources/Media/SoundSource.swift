@@ -1,12 +1,12 @@
-/// What of the machine is heard in a broadcast.
+/// The sound of a broadcast.
 package enum SoundSource: String, Sendable, CaseIterable, Codable {
-    /// What the machine plays.
+    /// The machine's own sound.
     case monitor
-    /// What a microphone hears.
+    /// The sound of a microphone.
     case microphone = "mic"
     /// Both.
     case mix
-    /// What the program plays whose window is shown.
+    /// The sound of the program whose window is shown.
     case application = "app"
     case none
 
@@ -14,17 +14,17 @@ package enum SoundSource: String, Sendable, CaseIterable, Codable {
     package var hasMicrophone: Bool { self == .microphone || self == .mix }
 }
 
-/// What a person wants of the sound process. It may change while that runs.
+/// A person's settings of the sound process. They may change while it runs.
 package struct SoundWish: Sendable, Equatable, Codable {
     package static let loudest = 255
 
     package var source: SoundSource
-    /// A source of the sound server, by its name; nil for its default.
+    /// The name of a source of the sound server; nil for its default.
     package var microphone: String?
-    /// A sink of the sound server, by its name; nil for its default.
+    /// The name of a sink of the sound server; nil for its default.
     package var output: String?
-    /// How loud peers are played, 0 to 255: evenly for the ear, as PulseAudio has it, which is the third power of what the samples are
-    /// multiplied by.
+    /// The volume of peers, 0 to 255. It is even for the ear, as in PulseAudio: samples are multiplied by its third
+    /// power.
     package var volume: Int
 
     package init(
@@ -37,7 +37,7 @@ package struct SoundWish: Sendable, Equatable, Codable {
     }
 }
 
-/// What is not heard although it is wanted.
+/// Sources that are muted.
 package struct SoundMute: Sendable, Equatable, Codable {
     package var microphone = false
     package var all = false

@@ -7,8 +7,9 @@ package import Posix
 import Synchronization
 import Time
 
-/// The sound process: hears what it is to hear from the sound server, writes it into the broadcast's sound, and plays there what peers say,
-/// until it is told to stop. `SoundSession` decides; this does it, and waits. Used by one thread, but for `reply`.
+/// The sound process: records sound from the sound server, writes it into the broadcast's sound, and plays peers'
+/// voices, until it is told to stop. `SoundSession` decides; this performs its actions, and waits. Used by one thread,
+/// except for `requests`.
 package final class SoundProcess {
     package enum End: Equatable, Sendable {
         case signalled
@@ -16,9 +17,9 @@ package final class SoundProcess {
         case broadcastStopped
     }
 
-    /// Readers take a writer that is silent for two seconds for stalled.
+    /// After two seconds without a heartbeat, readers treat a writer as stalled.
     private static let tickInterval = Duration.milliseconds(500)
-    /// A turn that comes so much later than it should tells that the process stood still.
+    /// A turn that is late by this much shows that the process stood still.
     private static let standstill = Duration.milliseconds(500)
 
     private let directory: BridgeDirectory
@@ -30,7 +31,7 @@ package final class SoundProcess {
     private var session: SoundSession
     private var mixer = BlockMixer()
     private var levels = LevelMeter()
-    /// Nil while there is nothing to hear.
+    /// Nil while no sound is recorded.
     private var writer: SoundWriter?
     private var blocksWritten: UInt64 = 0
     /// When the last block begins.
@@ -43,17 +44,17 @@ package final class SoundProcess {
     private var recorders: [Int: PulseRecorder] = [:]
     private var player: PulsePlayer?
     private var underruns = 0
-    /// What has happened and was not handled yet.
+    /// Events that were not handled yet.
     private var inbox: [SoundSession.Event] = []
     private var tickAt: Instant = MonotonicClock.now()
     private var hasSeenBroadcast = false
 
     /// - Parameters:
     ///   - lock: of the one sound process of the folder.
-    ///   - wish: what is to be heard and played.
-    ///   - mute: as a process before has left it.
-    ///   - report: gets what a person may want to know.
-    ///   - bequest: what wish and mute are kept as for a process that comes later, before a command is told that it is done.
+    ///   - wish: the settings.
+    ///   - mute: as an earlier process has left it.
+    ///   - report: gets reports for a person.
+    ///   - bequest: the text of wish and mute that is kept for a later process, before a command is answered.
     package init(
         _ wish: SoundWish,
         _ mute: SoundMute,
@@ -71,13 +72,14 @@ package final class SoundProcess {
         try begin()
     }
 
-    /// What commands ask goes here, from any thread.
+    /// Requests of commands, from any thread.
     package let requests: SoundRequests
 
-    /// Leaves nothing to a process that comes later.
+    /// Removes the text for a later process.
     package func forget() { lock.forget() }
 
-    /// Begins to write, if something is to be heard: what was heard under a former process is not heard any more where it should not be.
+    /// Begins to write if sound is wanted. Sound that a former process recorded, and that must not be heard any more,
+    /// is hidden.
     private func begin() throws(BridgeError) {
         guard session.wish.source != .none, writer == nil else { return }
         writer = try SoundWriter(holding: lock)
@@ -104,7 +106,7 @@ package final class SoundProcess {
             let isCalled = folder.takeReadable() && watch.take()
             let isDue = now >= tickAt
             if isCalled || isDue, hasEnded() { return .broadcastStopped }
-            // A pause may have begun and ended meanwhile, and the server has kept what it heard.
+            // A pause may have begun and ended meanwhile, and the server has kept the sound of that time.
             if now > tickAt + Self.standstill { writer?.hide(before: now) }
             if isDue { tick(at: now) }
             if asked.takeReadable() {
@@ -113,13 +115,13 @@ package final class SoundProcess {
             }
             if let deadline = session.deadline, now >= deadline { handle(.woke) }
             moveSound(at: now)
-            // What fails at once is told at once.
+            // An immediate failure is handled at once.
             loop.turn(until: inbox.isEmpty ? earliest(tickAt, session.deadline, mixer.deadline(at: now)) : now)
             handleInbox()
         }
     }
 
-    /// Looks at the broadcast. Returns whether it has ended.
+    /// Reads the broadcast's state. Returns whether it has ended.
     private func hasEnded() -> Bool {
         let glance = BroadcastGlance(directory)
         if glance.isThere { hasSeenBroadcast = true }
@@ -132,7 +134,7 @@ package final class SoundProcess {
         noteTalk(at: now)
         writer?.heartbeat()
         connection?.askForAnswer()
-        // Another stream is played.
+        // Another stream will play instead.
         if let player, player.isStarved(at: now) { inbox.append(.failed(player.id, reason: "it is not played")) }
     }
 
@@ -141,7 +143,7 @@ package final class SoundProcess {
         handle(.talk(isPossible: isPossible, isHeard: isHeard))
     }
 
-    // MARK: - What is decided
+    // MARK: - Actions
 
     private func handleInbox() {
         let events = inbox
@@ -168,9 +170,9 @@ package final class SoundProcess {
         }
     }
 
-    /// What was heard until now is not heard any more.
+    /// Hides all sound recorded until now.
     private func hide() {
-        // It may be played a few milliseconds later than it was heard.
+        // It may be played a few milliseconds later than it was recorded.
         MonotonicClock.sleep(until: min(writtenUntil, MonotonicClock.now() + BlockMixer.mostAhead))
         writer?.hide(before: MonotonicClock.now())
     }
@@ -205,7 +207,7 @@ package final class SoundProcess {
         inbox = []
     }
 
-    // MARK: - What is heard
+    // MARK: - Recorded sound
 
     private func receive(_ news: PulseRecorder.News, of id: Int) {
         let now: Instant = MonotonicClock.now()
@@ -231,7 +233,7 @@ package final class SoundProcess {
     }
 
     private func setPieces(of recorder: PulseRecorder) {
-        // PipeWire changes the period of its whole graph with it, and loses some 50 ms.
+        // PipeWire would change the period of its whole graph with it, and lose some 50 ms.
         if connection?.isPipeWire == false { recorder.setSilent(isSilent) }
     }
 
@@ -253,7 +255,7 @@ package final class SoundProcess {
         }
     }
 
-    // MARK: - What commands ask
+    // MARK: - Requests of commands
 
     private func answer(_ request: SoundRequest) -> SoundReply {
         do {

@@ -1,9 +1,9 @@
 import FrameBridge
 import Time
 
-/// Puts the sound of several streams together to blocks. Sans-IO.
+/// Mixes the samples of several streams into blocks. Sans-IO.
 struct BlockMixer {
-    /// What is known of a block; its samples are the mixer's.
+    /// The metadata of a block. The mixer has its samples.
     struct Block: Equatable {
         let channels: Int
         let capturedAt: Instant
@@ -11,48 +11,48 @@ struct BlockMixer {
         let follows: Bool
     }
 
-    /// How long a block waits at least for a stream that has not brought its part, and at the most for one that is often late.
+    /// How long a block waits for a stream without its part: at least, and at most for a stream that is often late.
     static let patience = Duration.milliseconds(60)
     static let mostPatience = Duration.milliseconds(250)
-    /// For how long what was late before counts at least.
+    /// For how long a late part counts at least.
     private static let memory = Duration.seconds(10)
-    /// How many blocks without any sound there are, before there are none until there is sound again.
+    /// After this many silent blocks, no block is made until there is sound again.
     static let tail = 30
 
-    /// How much before it begins a block may be taken: a monitor hears what is played before it is played. Twice a block, so that
-    /// both blocks of a piece are taken at once where the monitor is up to 10 ms ahead.
+    /// How long before its beginning a block may be taken: a monitor hears sound before it is played. Twice a block, so
+    /// that both blocks of a piece are taken at once if the monitor is up to 10 ms ahead.
     static let mostAhead = SoundBlock.duration * 2
 
     private struct Entry {
         let id: Int
         var stream: CapturedStream
-        /// It brought nothing when it should have, and is not waited for until it does.
+        /// Whether its last part did not come in time. Then no block waits for it until a part comes.
         var isMissing = true
     }
 
     private var entries: [Entry] = []
-    /// How long blocks had to wait for what came, at the most: in this stretch of `memory`, and in the one before.
+    /// The longest waits for parts that came: in the present stretch of `memory`, and in the one before.
     private var waits = (now: Duration.zero, before: Duration.zero, until: Instant.start)
-    /// The number, since the start of the clock, of the next block; nil before the first.
+    /// The number of the next block since the start of the clock; nil before the first.
     private var next: Int64?
     private var hasLast = false
     private var silentBlocks = 0
     private var sums: [Int32] = []
-    /// The samples of the block that was taken last, interleaved.
+    /// The samples of the last block taken, interleaved.
     private(set) var samples: [Int16] = []
 
-    /// Begins to take a stream.
+    /// Adds a stream.
     ///
     /// - Parameters:
     ///   - id: its number, which no other stream has.
-    ///   - start: nothing that was captured before is heard.
+    ///   - start: sound captured earlier is left out.
     mutating func add(_ id: Int, channels: Int, from start: Instant) {
         entries.append(Entry(id: id, stream: CapturedStream(channels: channels, from: start)))
-        // How late it is, is not known yet.
+        // Its lateness is not known yet.
         waits.now = Self.mostPatience
     }
 
-    /// Ends a stream; what of it is not in a block is gone.
+    /// Removes a stream. Samples that are not in a block are dropped.
     mutating func remove(_ id: Int) { entries.removeAll { $0.id == id } }
 
     /// The numbers of all streams.
@@ -63,7 +63,7 @@ struct BlockMixer {
         entries.first { $0.id == id }?.stream
     }
 
-    /// Gives something to a stream.
+    /// Changes a stream.
     mutating func withStream<Result>(
         _ id: Int,
         at now: Instant,
@@ -75,9 +75,10 @@ struct BlockMixer {
         return body(&entries[index].stream)
     }
 
-    /// A stream has brought something. One that was not waited for is again, unless it is too late.
+    /// Records a new part of a stream. If no block waited for the stream, blocks wait for it again, unless the part is
+    /// too late.
     ///
-    /// - Parameter end: of what it had brought before.
+    /// - Parameter end: the end of its samples before.
     private mutating func noteNews(_ index: Int, since end: Int64?, at now: Instant) {
         if now >= waits.until { waits = (.zero, waits.now, now + Self.memory) }
         let wait = end.map { now - Instant(place: $0) + SoundBlock.duration } ?? .zero
@@ -86,13 +87,13 @@ struct BlockMixer {
         if now - Instant(place: end) + SoundBlock.duration <= patience { entries[index].isMissing = false }
     }
 
-    /// How long a block waits now: some microphones are later than others.
+    /// How long a block waits at present: some microphones are later than others.
     private var patience: Duration { max(Self.patience, waits.now, waits.before) }
 
-    /// Whether there is nothing to hear now, and has not been for a while.
+    /// Whether there has been no sound for a while.
     var isSilent: Bool { silentBlocks > Self.tail }
 
-    /// When the next block may be taken, if it is there already; nil if none is, or nothing is to be heard.
+    /// When the next block may be taken if it is complete; nil if there is none, or only silence.
     func deadline(at now: Instant) -> Instant? {
         guard let place = firstPlace, !isSilent || entries.contains(where: { $0.stream.loudUntil > place }) else {
             return nil
@@ -103,14 +104,14 @@ struct BlockMixer {
         return due
     }
 
-    /// The place of the first sample that is there.
+    /// The place of the first sample.
     private var firstPlace: Int64? {
         var first = Int64.max
         for entry in entries where entry.stream.hasSamples { first = min(first, entry.stream.place ?? .max) }
         return first < .max ? max(first, (next ?? 0) * Int64(SoundBlock.samples)) : nil
     }
 
-    /// The next block that is ready; nil if none is. Its samples are in `samples`.
+    /// The next block that is ready, with its samples in `samples`; nil if none is.
     mutating func takeBlock(at now: Instant) -> Block? {
         while let number = nextNumber(at: now) {
             let follows = hasLast && next == number
@@ -125,9 +126,9 @@ struct BlockMixer {
         return nil
     }
 
-    /// The number of the next block, if all of it is there or was waited for.
+    /// The number of the next block if it is complete, or has waited long enough.
     private mutating func nextNumber(at now: Instant) -> Int64? {
-        // Where there is a gap in all streams, it goes on behind it.
+        // After a gap in all streams, the next block is the one behind it.
         guard let number = firstPlace.map({ $0 / Int64(SoundBlock.samples) }),
             Instant(block: number) <= now + Self.mostAhead
         else { return nil }
@@ -169,7 +170,7 @@ struct BlockMixer {
                 if own == channels {
                     for (index, sample) in zip((offset * channels)..., part) { sums[index] += Int32(sample) }
                 } else {
-                    // One channel is heard on both sides.
+                    // A single channel goes to both sides.
                     for (index, sample) in zip(offset..., part) {
                         sums[index * 2] += Int32(sample)
                         sums[index * 2 + 1] += Int32(sample)

@@ -3,56 +3,58 @@ import Time
 
 /// The samples of one stream of the sound server, on their way to their places on this machine's clock. Sans-IO.
 ///
-/// A place counts the samples since the start of the monotonic clock, 48000 a second; that of a block's first sample is a multiple of 480.
+/// A place is the count of samples since the start of the monotonic clock, 48000 a second. The place of a block's first
+/// sample is a multiple of 480.
 struct CapturedStream {
-    /// A stream that brought nothing for so long may have been suspended, or have lost samples.
+    /// A stream without samples for this long may have been suspended, or have lost samples.
     private static let pauseTime = Duration.milliseconds(150)
-    /// How much later speakers may play what a monitor has heard.
+    /// The longest delay of speakers after a monitor has heard the sound.
     private static let mostAhead = Duration.milliseconds(500)
-    /// What is kept while nothing tells when it was captured.
+    /// The most samples kept while their capture time is unknown.
     private static let mostWaiting = SoundBlock.sampleRate / 2
 
     let channels: Int
-    /// What was captured before is not taken.
+    /// Earlier samples are left out.
     private let start: Instant
     private var clock = DeviceClock()
     private var follower = RateFollower()
     private var resampler: Resampler?
-    /// The last samples that went through as they were.
+    /// The last samples that were not resampled.
     private var history: [Int16]
-    /// How many samples have come, in each channel.
+    /// Samples received so far, in each channel.
     private var received: Int64 = 0
     private var cameAt: Instant?
-    /// Samples that have come and are not in their places, as nothing says when they were captured.
+    /// Samples without a place yet, as their capture time is unknown.
     private var waiting: [Int16] = []
     /// Whether a report is needed before samples can be put into their places.
     private(set) var needsReport = true
-    /// How much its samples are heard earlier than the device says, as it says that it plays them much later.
+    /// How much earlier its samples are heard than the device says. A monitor's device may claim to play them much
+    /// later.
     private var lead = Duration.zero
-    /// Samples in their places, and the place of the first of them.
+    /// Samples in their places, and the place of the first one.
     private var queue: [Int16] = []
     private(set) var place: Int64?
-    /// The place after the last samples that came with something to hear in them.
+    /// The place after the last received samples that were not silent.
     private(set) var loudUntil = Int64.min
 
     /// - Parameters:
     ///   - channels: 1 or 2.
-    ///   - start: nothing from before is heard.
+    ///   - start: earlier sound is left out.
     init(channels: Int, from start: Instant) {
         self.channels = channels
         self.start = start
         history = [Int16](repeating: 0, count: Resampler.history * channels)
     }
 
-    /// Whether it has samples that can be heard.
+    /// Whether it has samples to hear.
     var hasSamples: Bool { !queue.isEmpty }
-    /// The place after the last sample that can be heard; nil before the first.
+    /// The place after its last sample; nil before the first.
     var end: Int64? { place.map { $0 + Int64(queue.count / channels) } }
 
-    /// Whether a block, by its number since the start of the clock, is there to its end.
+    /// Whether a block, by its number since the start of the clock, is complete.
     func has(block number: Int64) -> Bool { end ?? 0 >= (number + 1) * Int64(SoundBlock.samples) }
 
-    /// After how long the next report is needed.
+    /// The time until the next report is needed.
     var reportInterval: Duration { needsReport ? .zero : clock.isInDoubt ? .milliseconds(100) : .seconds(1) }
 
     /// How much slower the device is than this machine's clock.
@@ -60,9 +62,9 @@ struct CapturedStream {
     /// Whether its samples are resampled.
     var isResampled: Bool { resampler != nil }
 
-    // MARK: - What comes
+    // MARK: - Input
 
-    /// Takes samples, interleaved, that came at `now`.
+    /// Appends interleaved samples that came at `now`.
     mutating func append(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
         if let cameAt, now - cameAt > Self.pauseTime { needsReport = true }
         cameAt = now
@@ -77,20 +79,20 @@ struct CapturedStream {
         append(samples, until: received, at: now)
     }
 
-    /// Samples were lost, in each channel so many.
+    /// Counts lost samples of each channel.
     mutating func skip(_ count: Int) {
         received += Int64(count)
         waiting = []
         needsReport = true
     }
 
-    /// Takes a report of the sound server.
+    /// Applies a report of the sound server.
     ///
     /// - Parameters:
-    ///   - ahead: samples that have not come yet, and were captured by then.
+    ///   - ahead: samples that were captured by then and have not come yet.
     ///   - instant: when the last of them was captured.
     mutating func note(ahead: Int64, capturedAt instant: Instant, at now: Instant) {
-        // A stream that is suspended stands still, which is no news of its clock.
+        // A suspended stream stands still, which says nothing about its clock.
         guard let cameAt, now - cameAt <= Self.pauseTime else { return }
         let sample = received + ahead
         if needsReport, let expected = clock.instant(of: sample), isFar(instant, from: expected) {
@@ -109,7 +111,7 @@ struct CapturedStream {
 
     /// Puts samples into their places.
     ///
-    /// - Parameter last: how many samples had come with the last of them.
+    /// - Parameter last: the count of samples received up to the last of them.
     private mutating func append(_ samples: UnsafeBufferPointer<Int16>, until last: Int64, at now: Instant) {
         guard !samples.isEmpty, let captured = clock.instant(of: last) else { return }
         let count = Int64(samples.count / channels)
@@ -136,7 +138,7 @@ struct CapturedStream {
         drop(before: start.place)
     }
 
-    /// Goes on at another place, with what was captured from there on.
+    /// Continues at another place, with samples captured from there on.
     private mutating func restart(at place: Int64) {
         self.place = place
         queue = []
@@ -145,9 +147,9 @@ struct CapturedStream {
         lead = .zero
     }
 
-    // MARK: - What goes
+    // MARK: - Output
 
-    /// Throws away what is before a place.
+    /// Drops the samples before a place.
     mutating func drop(before place: Int64) {
         guard let first = self.place, first < place else { return }
         let count = min(Int(place - first), queue.count / channels)
@@ -155,11 +157,11 @@ struct CapturedStream {
         self.place = first + Int64(count)
     }
 
-    /// Gives the samples of a block that are there, and throws them away with all before them.
+    /// Gives the samples of a block, and drops them with all earlier ones.
     ///
     /// - Parameters:
     ///   - place: of the block's first sample.
-    ///   - body: gets the samples, and where in the block they begin; is not called if there are none.
+    ///   - body: gets the samples, and their start in the block; not called if there are none.
     mutating func takeBlock(at place: Int64, _ body: (_ samples: ArraySlice<Int16>, _ offset: Int) -> Void) {
         drop(before: place)
         guard let first = self.place, first < place + Int64(SoundBlock.samples) else { return }

@@ -1,46 +1,46 @@
 import FrameBridge
 import Time
 
-/// Tells when a device captured each of its samples, by this machine's clock, from what the sound server says of it now and then. What
-/// it says may be wrong by some milliseconds. Sans-IO.
+/// Maps a device's samples to their capture times by this machine's clock, from the sound server's reports. A report
+/// may be wrong by some milliseconds. Sans-IO.
 ///
-/// A device counts its samples by a clock of its own, which is up to some hundred parts in a million too fast or too slow. The line of best
-/// fit through the reports of the last two minutes tells how much.
+/// A device counts samples by its own clock, which is up to some hundred parts in a million too fast or too slow. The
+/// line of best fit through the reports of the last two minutes shows how much.
 struct DeviceClock {
-    /// Reports that the line is drawn through, and how old they may be.
+    /// The most reports for the line, and their greatest age.
     private static let mostReports = 120
     private static let window = 120.0
-    /// How far a report may be from the line; three in a row that are farther tell of samples that were lost.
+    /// The greatest distance of a report from the line. Three farther ones in a row show lost samples.
     static let tolerance = Duration.milliseconds(20)
     private static let mostStrays = 3
-    /// The first reports may be wrong together, as a stream that begins may make the server hear everything sooner.
+    /// The first reports may all be wrong: a new stream may make the server hear everything sooner.
     private static let fewReports = 10
-    /// What counts against a slope that few reports tell: the square of how wrong a report is (a millisecond) by how far clocks are apart
-    /// (a ten-thousandth).
+    /// Weight against a slope from few reports: the square of the ratio of a report's error (a millisecond) to the
+    /// difference of clocks (a ten-thousandth).
     private static let doubt = 100.0
 
     private struct Report {
         /// In seconds of the device's clock.
         let place: Double
-        /// How much later than by a perfect clock it was captured, in seconds.
+        /// The delay behind a perfect clock, in seconds.
         let lateness: Double
     }
 
-    /// When sample 0 was captured by the first report and a perfect clock.
+    /// When sample 0 was captured, by the first report and a perfect clock.
     private var origin: Instant?
     private var reports: [Report] = []
     private var strays: [Report] = []
     private var center = 0.0
     private var offset = 0.0
-    /// How many seconds this machine's clock is ahead after a second of the device's; positive for a device that is slow.
+    /// Seconds that this machine's clock gains in a second of the device's clock; positive for a slow device.
     private(set) var slope = 0.0
-    /// The slope that counts as long as few reports tell of another.
+    /// The slope until enough reports show another.
     private var expectedSlope = 0.0
 
-    /// Whether more reports are needed soon, as there are few or they contradict each other.
+    /// Whether more reports are needed soon: there are few, or they contradict each other.
     var isInDoubt: Bool { reports.count < Self.fewReports || !strays.isEmpty }
 
-    /// Takes a report.
+    /// Adds a report.
     ///
     /// - Parameters:
     ///   - sample: counted from any sample of the stream.
@@ -71,8 +71,8 @@ struct DeviceClock {
 
     private func lateness(at place: Double) -> Double { offset + slope * (place - center) }
 
-    /// Draws the line again: through all, and then through those that are not above it. A server that has not passed on a part yet says
-    /// that the rest was captured later than it was.
+    /// Fits the line again: through all reports, and then through those that are not above it. A server that has not
+    /// passed on some samples yet reports the others as later than they were.
     private mutating func draw() {
         fit(reports)
         fit(reports.filter { $0.lateness <= lateness(at: $0.place) })

@@ -2,7 +2,7 @@ import FrameBridge
 import Glibc
 import Time
 
-/// How loud the last second was, in dB below full scale.
+/// The loudness of the last second, in dB below full scale.
 struct LevelMeter {
     private static let window = Duration.seconds(1)
 
@@ -16,7 +16,7 @@ struct LevelMeter {
     private var present: Part?
     private var past: Part?
 
-    /// Takes note of a block.
+    /// Adds a block.
     mutating func add(_ samples: [Int16], at now: Instant) {
         if let part = present, now >= part.since + Self.window { (past, present) = (part, nil) }
         var part = present ?? Part(since: now)
@@ -32,10 +32,10 @@ struct LevelMeter {
         present = part
     }
 
-    /// The level of the second that was over last, or of what there is of the first one; nil if nothing was heard lately. 0 is a tone as
-    /// loud as can be.
+    /// The level of the last full second, or of the present part of the first one; nil without recent sound. 0 is the
+    /// loudest possible tone.
     ///
-    /// - Returns: of the loudest sample, and of the root of the mean square (with 3 dB more, as a tone's peak is louder).
+    /// - Returns: the loudest sample, and the root of the mean square (with 3 dB more, as a tone's peak is louder).
     func level(at now: Instant) -> (peak: Double, rms: Double)? {
         let latest = [past, present].compactMap(\.self).last { part in
             now < part.since + Self.window * 2 && (part.since + Self.window <= now || past == nil)

@@ -1,22 +1,22 @@
 import CSampleRate
 
-/// Makes sound a little longer or shorter, by a ratio that changes while it goes on (libsamplerate).
+/// Makes sound a little longer or shorter, by a ratio that changes on the way (libsamplerate).
 final class Resampler {
-    /// Samples that it looks ahead: so much later than it went in, sound comes out.
+    /// Samples by which the output is later than the input, as it looks ahead.
     static let delay = 20
-    /// Samples before the first one that it wants to know, so that the first one comes out as it would in the middle of the sound.
+    /// Samples that it needs before the first one, so that the first one comes out as in the middle of the sound.
     static let history = 64
-    /// The most samples that go in at once.
+    /// The most input samples at once.
     private static let most = 4800
 
     private let channels: Int
     private let state: OpaquePointer
-    /// Samples of the history, which are not given out.
+    /// Samples of the history, which are not output.
     private var toSkip = history
     private let input: UnsafeMutableBufferPointer<Float>
     private let output: UnsafeMutableBufferPointer<Float>
 
-    /// - Parameter history: the last 64 samples, in each channel, of what went before.
+    /// - Parameter history: the last 64 samples before, in each channel.
     init(channels: Int, after history: [Int16]) {
         var error: Int32 = 0
         guard let state = src_new(Int32(SRC_SINC_FASTEST), Int32(channels), &error) else {
@@ -39,11 +39,11 @@ final class Resampler {
         output.deallocate()
     }
 
-    /// Appends what comes out to `queue`.
+    /// Appends the output to `queue`.
     ///
     /// - Parameters:
     ///   - samples: of all channels, interleaved.
-    ///   - ratio: how many samples each becomes at the end; it changes evenly from that of the call before.
+    ///   - ratio: the count of samples that each becomes at the end. It changes evenly from that of the call before.
     func resample(_ samples: UnsafeBufferPointer<Int16>, by ratio: Double, into queue: inout [Int16]) {
         var rest = samples[...]
         while !rest.isEmpty {

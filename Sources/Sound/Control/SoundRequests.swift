@@ -3,9 +3,9 @@ package import Posix
 import Synchronization
 import Time
 
-/// What commands ask of the sound process: any thread brings it, and that of the process answers.
+/// Requests of commands to the sound process. Any thread adds one, and the process's own thread answers it.
 package final class SoundRequests: Sendable {
-    /// One request, and who waits for its answer.
+    /// One request that waits for its answer.
     final class Waiting: Sendable {
         let request: SoundRequest
         private let reply = Mutex<SoundReply?>(nil)
@@ -40,7 +40,7 @@ package final class SoundRequests: Sendable {
 
     package init() throws(SystemError) { signal = try EventSignal() }
 
-    /// Asks, and waits for the answer, two seconds at the most. What is asked may still be done after that.
+    /// Adds a request, and waits up to two seconds for the answer. The request may still be done after that.
     package func ask(_ request: SoundRequest) -> SoundReply {
         let waiting = Waiting(request)
         let isOpen = state.withLock { state in
@@ -56,10 +56,10 @@ package final class SoundRequests: Sendable {
     /// Wakes the thread of the process.
     func wake() { signal.set() }
 
-    /// Readable when that thread was woken.
+    /// Readable after `wake`.
     var descriptor: Int32 { signal.raw }
 
-    /// What was asked since the last call.
+    /// The requests since the last call.
     func takeWaiting() -> [Waiting] {
         signal.clear()
         return state.withLock { state in
@@ -68,7 +68,7 @@ package final class SoundRequests: Sendable {
         }
     }
 
-    /// Answers nothing any more.
+    /// Refuses all requests from now on.
     func close() {
         let left = state.withLock { state in
             state.isClosed = true

@@ -1,17 +1,17 @@
-/// Keeps what waits to be played short, by playing it a little faster or slower: the clock of the speakers is not that of whoever writes it.
-/// Sans-IO.
+/// Keeps the samples that wait for playback few, by playing them a little faster or slower: the clock of the speakers
+/// differs from the writer's. Sans-IO.
 ///
-/// What counts is the least that has waited within a second: more than that nothing needs, and less than none is a gap.
+/// It controls the least wait within a second. More is not needed, and below zero there is a gap.
 struct PlaybackPace {
-    /// The least that should wait, in seconds: it covers what wakes late, which is more where there are gaps.
+    /// The least wait, in seconds. It covers late wake-ups, which are later if there are gaps.
     private static let targets = 0.004...0.032
-    /// What of a higher target is given up in each second without a gap.
+    /// How much of a raised target is given up in each second without a gap.
     private static let relief = 0.0002
-    /// With a least within these shares of the target, nothing is done as long as nothing had to be done.
+    /// While the least wait is within these shares of the target, and no change was needed yet, none is made.
     private static let comfort = 0.5...2
-    /// Speakers' clocks are closer than that, and ears do not hear it.
+    /// Speakers' clocks are closer than this, and ears do not hear it.
     private static let most = 0.002
-    /// In how many seconds a distance is made up.
+    /// Seconds in which a distance is made up.
     private static let patience = 10.0
 
     private var target = targets.lowerBound
@@ -19,10 +19,10 @@ struct PlaybackPace {
     private var seconds = 0.0
     private var sum = 0.0
     private var isNeeded = false
-    /// How many samples each sample becomes; nil while they are played as they are.
+    /// The count of samples that each sample becomes; nil while they are not changed.
     private(set) var ratio: Double?
 
-    /// Takes note of what is left after something was played.
+    /// Records the rest after playback.
     ///
     /// - Parameters:
     ///   - waiting: in seconds.
@@ -42,9 +42,9 @@ struct PlaybackPace {
         target = max(Self.targets.lowerBound, target - Self.relief)
     }
 
-    /// Takes note of a gap in the middle of speech.
+    /// Records a gap in the middle of speech.
     mutating func noteGap() { target = min(target * 2, Self.targets.upperBound) }
 
-    /// Begins to count anew, as there was a gap.
+    /// Restarts the measurement after a gap.
     mutating func restart() { (least, seconds) = (.infinity, 0) }
 }

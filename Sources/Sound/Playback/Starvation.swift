@@ -1,10 +1,10 @@
 import Time
 
-/// How long a sound server has had nothing to play, by what it tells. Sans-IO.
+/// How long a sound server has had nothing to play, from its reports. Sans-IO.
 ///
-/// It tells when that begins, and when it ends, which takes an instant as long as it asks for samples and gets them. A PipeWire (up to 1.0)
-/// whose main thread stood still for some tenths of a second loses count of what it has played: from then on it asks so late that what comes
-/// is never played.
+/// It reports the beginning and the end. The end comes at once while the server asks for samples and gets them. A
+/// PipeWire (up to 1.0) whose main thread stood still for some tenths of a second loses count of the played samples.
+/// From then on it asks so late that the samples are never played.
 struct Starvation {
     static let patience = Duration.seconds(1)
 
@@ -14,6 +14,6 @@ struct Starvation {
 
     mutating func noteStart() { since = nil }
 
-    /// Whether it lasts for so long that it does not end by itself.
+    /// Whether it has lasted so long that it does not end by itself.
     func isLong(at now: Instant) -> Bool { since.map { now >= $0 + Self.patience } ?? false }
 }

@@ -2,9 +2,9 @@ import FrameBridge
 import Synchronization
 import Time
 
-/// What the peers of all senders say, between the thread that reads it and the one that plays it.
+/// The voices of the peers of all senders, between the thread that reads them and the thread that plays them.
 final class TalkMixer: Sendable {
-    /// How long the speakers are kept after something was said: the next words begin without a delay then.
+    /// How long the speakers stay open after speech, so that the next words begin without a delay.
     static let tail = Duration.seconds(5)
 
     private struct State {
@@ -17,12 +17,12 @@ final class TalkMixer: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets what samples are multiplied by.
+    /// Sets the factor of all samples.
     func setGain(_ gain: Float) { state.withLock { $0.gain = gain } }
 
-    // MARK: - The thread that reads
+    // MARK: - The reading thread
 
-    /// Appends a block of what the peers of a sender say. Returns whether nothing was said before, or not for long.
+    /// Appends a block of a sender's voices. Returns whether it is the first speech, or the first for long.
     func append(_ block: SoundBlock, _ samples: Span<Int16>, of sender: Int32, at now: Instant) -> Bool {
         state.withLock { state in
             let isFirst = state.heardAt.map { now >= $0 + Self.tail } ?? true
@@ -33,7 +33,7 @@ final class TalkMixer: Sendable {
         }
     }
 
-    /// Says which senders there are, and whether the peers of one may speak. Returns whether that is news.
+    /// Sets the senders, and whether the peers of one may speak. Returns whether that has changed.
     func setSenders(_ senders: [Int32], isPossible: Bool) -> Bool {
         state.withLock { state in
             for sender in state.streams.keys where !senders.contains(sender) { state.streams[sender] = nil }
@@ -42,14 +42,14 @@ final class TalkMixer: Sendable {
         }
     }
 
-    // MARK: - The thread that plays
+    // MARK: - The playing thread
 
-    /// Whether peers may speak, and whether one does or did just now.
+    /// Whether peers may speak, and whether one speaks or has just spoken.
     func talk(at now: Instant) -> (isPossible: Bool, isHeard: Bool) {
         state.withLock { state in (state.isPossible, state.heardAt.map { now < $0 + Self.tail } ?? false) }
     }
 
-    /// Writes the next samples of all together.
+    /// Writes the next mixed samples.
     func play(into samples: UnsafeMutableBufferPointer<Int16>) {
         state.withLock { state in
             var sums = state.sums
@@ -62,8 +62,8 @@ final class TalkMixer: Sendable {
         }
     }
 
-    /// How much waits at the most, in seconds, how often there was nothing to play in the middle of speech, and how much longer sound is
-    /// made.
+    /// The longest wait of samples in seconds, how often there was nothing to play in the middle of speech, and the
+    /// present stretch.
     var statistics: (waiting: Double, gaps: Int, ratio: Double) {
         state.withLock { state in
             let waiting = state.streams.values.map(\.count).max() ?? 0

@@ -3,12 +3,12 @@ import Posix
 import Synchronization
 import Time
 
-/// The thread that reads what the peers of all senders say, as soon as they do.
+/// The thread that reads the voices of the peers of all senders as soon as they come.
 final class TalkReading: Sendable {
-    /// What was said before that is not played any more: a new reader gets the newest block, which may be old.
+    /// The greatest age of a block that is still played. A new reader gets the newest block, which may be old.
     private static let mostAge = Duration.milliseconds(200)
     private static let lookInterval = Duration.seconds(1)
-    /// Of one sender, before the others have their turn: a ring may be written ever faster.
+    /// Blocks of one sender before the others have their turn: a ring may be written ever faster.
     private static let mostAtOnce = 128
 
     private let mixer: TalkMixer
@@ -20,8 +20,8 @@ final class TalkReading: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - mixer: gets what is said.
-    ///   - notify: called on the thread when peers begin to speak, and when it has become possible or impossible that they do.
+    ///   - mixer: gets the blocks.
+    ///   - notify: called on the thread when peers begin to speak, and when speech becomes possible or impossible.
     init(
         in broadcast: BridgeDirectory,
         into mixer: TalkMixer,
@@ -54,7 +54,7 @@ final class TalkReading: Sendable {
                 guard block.capturedAt + Self.mostAge > now else { return }
                 if mixer.append(block, samples, of: sender, at: now) { notify() }
             }
-            // A ring that is damaged is left alone until its sender makes another.
+            // A damaged ring is left alone until its sender makes another.
             if outcome ?? SoundReader.Outcome.none == SoundReader.Outcome.none { return }
         }
     }

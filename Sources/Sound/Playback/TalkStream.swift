@@ -1,12 +1,12 @@
 import FrameBridge
 
-/// What the peers of one sender say, on its way to the speakers: one channel at 48 kHz. Sans-IO.
+/// The voices of one sender's peers, on their way to the speakers: one channel at 48 kHz. Sans-IO.
 struct TalkStream {
-    /// What waits at the most. More is no jitter.
+    /// The most waiting samples. More is not jitter.
     static let most = SoundBlock.samples * 10
-    /// What is left of that, and of what came while there were no speakers: the rest is too old.
+    /// The rest after a cut, and of samples that came while there were no speakers. Earlier ones are too old.
     static let mostAtStart = SoundBlock.samples * 3 / 2
-    /// More does not come at once, while speakers ask for it.
+    /// The most samples that come at once while speakers ask for them.
     private static let mostAtOnce = SoundBlock.samples * 3
 
     private var waiting: [Int16] = []
@@ -14,7 +14,7 @@ struct TalkStream {
     private var resampler: Resampler?
     private var pace = PlaybackPace()
     private var isPlaying = false
-    /// Samples that have come since speakers asked for some.
+    /// Samples that came since speakers last asked.
     private var unasked = 0
     /// How often there was nothing to play in the middle of speech.
     private(set) var gaps = 0
@@ -46,7 +46,7 @@ struct TalkStream {
 
     private mutating func shorten() { waiting.removeFirst(max(0, min(waiting.count, count - Self.mostAtStart))) }
 
-    /// Adds what comes next to `sums`, as far as there is something.
+    /// Adds the next samples to `sums`, as many as there are.
     mutating func play(into sums: inout [Int32]) {
         let wanted = sums.count
         if !isPlaying, unasked > Self.mostAtOnce { shorten() }
@@ -71,7 +71,7 @@ struct TalkStream {
             let rate = Double(SoundBlock.sampleRate)
             pace.note(waiting: Double(count) / rate, after: Double(played) / rate)
         } else {
-            // The end of what is said, or a gap: what comes next tells.
+            // The end of speech, or a gap: the next block shows which.
             hadGap = hadGap || isPlaying
             isPlaying = false
             pace.restart()

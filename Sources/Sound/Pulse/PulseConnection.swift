@@ -3,22 +3,23 @@ import Glibc
 import Posix
 import Time
 
-/// A connection to the sound server, used by the thread of its loop. It also looks what the server has, and looks again when that
-/// changes.
+/// A connection to the sound server, used by the thread of its loop. It also lists the server's devices and streams,
+/// and lists them again after a change.
 final class PulseConnection {
     private static let askInterval = Duration.seconds(1)
 
     let context: OpaquePointer
-    /// Of the server; nil for the one that the environment names (PULSE_SERVER), or the user's own.
+    /// The address of the server; nil for the one in the environment (PULSE_SERVER), or the user's own.
     let server: String?
     private let report: (SoundSession.Event) -> Void
-    /// Whether the server is PipeWire; nil while that is not known.
+    /// Whether the server is PipeWire; nil if unknown.
     private(set) var isPipeWire: Bool?
-    /// Other connections of this process, by the server's numbers: a stream may be listed for a while after its connection has ended.
+    /// Other connections of this process, by the server's numbers. A stream may be listed for a while after its
+    /// connection has ended.
     private var others: Set<UInt32> = []
-    /// What the present look has found so far; nil while there is none.
+    /// The list so far; nil while none is being made.
     private var found: ServerView?
-    /// Something has changed during the present look.
+    /// Whether there was a change while the list was being made.
     private var isStale = false
     private var isClosed = false
     private var isAsking = false
@@ -27,8 +28,9 @@ final class PulseConnection {
     /// Prepares a connection.
     ///
     /// - Parameters:
-    ///   - server: its address; nil for the one that the environment names (PULSE_SERVER), or the user's own.
-    ///   - report: is told `connected` or `serverLost`, then `viewed` with each look, and `answered`; never by this call.
+    ///   - server: its address; nil for the one in the environment (PULSE_SERVER), or the user's own.
+    ///   - report: gets `connected` or `serverLost`, then `viewed` with each list, and `answered`; never within this
+    ///     call.
     init(_ loop: PulseLoop, to server: String? = nil, report: @escaping (SoundSession.Event) -> Void) {
         (context, self.server, self.report) = (loop.makeContext(), server, report)
         pa_context_set_state_callback(context, { _, this in PulseConnection.of(this).noteState() }, address)
@@ -43,11 +45,11 @@ final class PulseConnection {
 
     /// Connects. Call it once.
     func connect() {
-        // A state that is wrong at once is told, too.
+        // Reports a state that is wrong at once, too.
         pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil)
     }
 
-    /// Ends the connection; nothing is told of it any more.
+    /// Ends the connection. No further event is reported.
     func close() {
         if isClosed { return }
         isClosed = true
@@ -57,7 +59,7 @@ final class PulseConnection {
         pa_context_unref(context)
     }
 
-    /// Asks the server for an answer, unless it was asked within a second or owes one.
+    /// Asks the server for an answer, unless it was asked within the last second or still owes one.
     func askForAnswer() {
         let now: Instant = MonotonicClock.now()
         guard !isAsking, now >= askedAt + Self.askInterval, pa_context_get_state(context) == PA_CONTEXT_READY else {
@@ -72,12 +74,12 @@ final class PulseConnection {
         report(.answered)
     }
 
-    /// Takes what another connection plays as this process's own.
+    /// Treats the playback of another connection as this process's own.
     func addOwn(_ connection: OpaquePointer) { others.insert(pa_context_get_index(connection)) }
 
     private func isOwn(_ client: UInt32) -> Bool { client == pa_context_get_index(context) || others.contains(client) }
 
-    /// Why the last call failed, in libpulse's words, and of which server if that is named.
+    /// The reason why the last call failed, in libpulse's words, with the server if it has a name.
     private var problem: String {
         let reason = String(cString: pa_strerror(pa_context_errno(context)))
         let server = getenv("PULSE_SERVER").map { String(cString: $0) } ?? ""
@@ -110,12 +112,12 @@ final class PulseConnection {
         let facility = event.rawValue & PA_SUBSCRIPTION_EVENT_FACILITY_MASK.rawValue
         let kind = event.rawValue & PA_SUBSCRIPTION_EVENT_TYPE_MASK.rawValue
         let isDevice = [PA_SUBSCRIPTION_EVENT_SINK.rawValue, PA_SUBSCRIPTION_EVENT_SOURCE.rawValue].contains(facility)
-        // Of a device that is there, it is the volume that changes.
+        // An existing device changes only in volume.
         if isDevice, kind == PA_SUBSCRIPTION_EVENT_CHANGE.rawValue { return }
         look()
     }
 
-    // MARK: - What the server has
+    // MARK: - Devices and streams of the server
 
     private func look() {
         if found != nil {
@@ -152,7 +154,7 @@ final class PulseConnection {
         )
     }
 
-    /// The replies come in the order of the requests.
+    /// Replies come in the order of the requests.
     private func endLook() {
         guard let found else { return }
         self.found = nil
@@ -211,7 +213,7 @@ final class PulseConnection {
     private func text(_ pointer: UnsafePointer<CChar>?) -> String? { pointer.map { String(cString: $0) } }
 }
 
-/// Lets go of an operation that goes on by itself.
+/// Releases an operation that continues by itself.
 func release(_ operation: OpaquePointer?) {
     if let operation { pa_operation_unref(operation) }
 }

@@ -3,14 +3,14 @@ import Glibc
 import Posix
 import Time
 
-/// The loop in which libpulse does its work, on the thread that turns it.
+/// The loop in which libpulse works, on the thread that turns it.
 final class PulseLoop {
     private let loop: OpaquePointer
     let api: UnsafeMutablePointer<pa_mainloop_api>
 
-    /// Once in a process, before it has threads.
+    /// Make it once in a process, before there are threads.
     init() {
-        // libpulse would ask the X server for the address of its sound server, and wait for one that is frozen.
+        // libpulse would ask the X server for the address of its sound server, and wait for a frozen one.
         unsetenv("DISPLAY")
         guard let loop = pa_mainloop_new(), let api = pa_mainloop_get_api(loop) else {
             preconditionFailure("libpulse has no memory or descriptors for its loop")
@@ -20,7 +20,7 @@ final class PulseLoop {
 
     deinit { pa_mainloop_free(loop) }
 
-    /// Makes a connection to a sound server, without connecting it. The caller lets go of it.
+    /// Makes a context for a connection to a sound server, and does not connect it. The caller releases it.
     func makeContext() -> OpaquePointer {
         let properties = pa_proplist_new()
         defer { pa_proplist_free(properties) }
@@ -31,11 +31,11 @@ final class PulseLoop {
         return context
     }
 
-    /// A descriptor that ends the sleep of `turn` when it can be read.
+    /// A descriptor that ends the sleep of `turn` when it is readable.
     final class Watch {
         fileprivate var isReadable = false
 
-        /// Whether it could be read since the last call.
+        /// Whether it was readable since the last call.
         func takeReadable() -> Bool {
             defer { isReadable = false }
             return isReadable
@@ -44,7 +44,7 @@ final class PulseLoop {
 
     private var watches: [Watch] = []
 
-    /// Watches a descriptor from now on; a negative one never can be read.
+    /// Watches a descriptor from now on. A negative one is never readable.
     func watch(_ descriptor: Int32) -> Watch {
         let watch = Watch()
         watches.append(watch)
@@ -56,8 +56,8 @@ final class PulseLoop {
         return watch
     }
 
-    /// Sleeps until libpulse has something to do, a descriptor can be read or, unless nil, an instant has come; and does what there is to
-    /// do.
+    /// Sleeps until libpulse has work, a descriptor is readable or, unless nil, an instant has come. Then does the
+    /// work.
     func turn(until deadline: Instant?) {
         let microseconds = deadline.map { deadline in
             Int32(clamping: max(0, (deadline - MonotonicClock.now()).nanoseconds + 999) / 1000)

@@ -3,15 +3,16 @@ import FrameBridge
 import Posix
 import Time
 
-/// A stream that plays what peers say: 16 bit at 48 kHz, one channel, soon after it is given. Used by the thread of its loop.
+/// A stream that plays peers' voices with little delay: 16 bit at 48 kHz, one channel. Used by the thread of its loop.
 ///
-/// It has a connection to the sound server of its own. PipeWire (up to 1.6 at least) sends no recording to a connection in a period in which
-/// it asks that connection for samples. It asks in each period, so the recordings would stand still for seconds.
+/// It has its own connection to the sound server. PipeWire (up to 1.6 at least) sends no recording to a connection in a
+/// period in which it asks that connection for samples. It asks in each period, so recordings on the same connection
+/// would stand still for seconds.
 final class PulsePlayer {
-    /// From where the samples are asked for to where they are heard, with the speakers' own: at first, and at the most.
+    /// The delay from the request for samples to the sound, with the speakers' own delay: at first, and at the most.
     private static let latencies = Duration.milliseconds(10)...Duration.milliseconds(40)
     private static let piece = Duration.milliseconds(5)
-    /// The time between two times at which it becomes more: one delay can make the server wait several times.
+    /// The shortest time between two increases: one delay can make the server wait several times.
     private static let growthInterval = Duration.seconds(1)
 
     let id: Int
@@ -31,8 +32,8 @@ final class PulsePlayer {
     /// Begins to open the stream.
     ///
     /// - Parameters:
-    ///   - connection: to the same server; it is told that what is played here is this process's own.
-    ///   - tell: is told `opened` or `failed`.
+    ///   - connection: to the same server. It learns that this playback is this process's own.
+    ///   - tell: gets `opened` or `failed`.
     ///   - play: fills in the next samples.
     init(
         _ id: Int,
@@ -48,7 +49,7 @@ final class PulsePlayer {
         defer { pa_proplist_free(properties) }
         pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "voices of a broadcast's viewers")
         pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
-        // A server without such a filter does not mind.
+        // A server without such a filter ignores it.
         pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
         guard let stream = pa_stream_new_with_proplist(context, nil, &format, nil, properties) else {
             preconditionFailure("libpulse has no memory for a stream")
@@ -66,10 +67,10 @@ final class PulsePlayer {
 
     /// Connects it. Call it once.
     ///
-    /// - Parameter sink: by its name.
+    /// - Parameter sink: the name of the sink.
     func connect(to sink: String) {
         self.sink = sink
-        // A state that is wrong at once is told, too.
+        // Reports a state that is wrong at once, too.
         pa_context_connect(context, connection.server, PA_CONTEXT_NOAUTOSPAWN, nil)
     }
 
@@ -83,7 +84,7 @@ final class PulsePlayer {
 
     private func open() {
         connection.addOwn(context)
-        // Before it has got the first samples, the server waits.
+        // The server waits until it has the first samples.
         mayGrowAt = MonotonicClock.now() + Self.growthInterval
         var buffer = bufferAttributes
         if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 {
@@ -101,7 +102,7 @@ final class PulsePlayer {
         )
     }
 
-    /// The server had nothing to play: samples came late, or the speakers take more of them at once.
+    /// The server had nothing to play: samples came late, or the speakers now take more of them at once.
     private func noteUnderrun() {
         underruns += 1
         let now: Instant = MonotonicClock.now()
@@ -112,10 +113,10 @@ final class PulsePlayer {
         if let operation = pa_stream_set_buffer_attr(stream, &buffer, nil, nil) { pa_operation_unref(operation) }
     }
 
-    /// Whether the server has not played for long what it asked for and got. Only PipeWire tells.
+    /// Whether the server has not played requested samples for long. Only PipeWire reports that.
     func isStarved(at now: Instant) -> Bool { connection.isPipeWire == true && starvation.isLong(at: now) }
 
-    /// Ends it; nothing is told of it any more, and what was not heard yet is gone.
+    /// Ends it. No further event is reported, and samples that were not played yet are dropped.
     func close() {
         if isClosed { return }
         isClosed = true
@@ -124,7 +125,7 @@ final class PulsePlayer {
         pa_stream_set_write_callback(stream, nil, nil)
         pa_stream_set_underflow_callback(stream, nil, nil)
         pa_stream_set_started_callback(stream, nil, nil)
-        // The stream ends with it.
+        // The stream ends with its connection.
         pa_context_disconnect(context)
         pa_stream_unref(stream)
         pa_context_unref(context)
@@ -140,7 +141,7 @@ final class PulsePlayer {
 
     private func noteState() { if let event = state(of: stream, id) { tell(event) } }
 
-    /// The server wants so many bytes.
+    /// Writes the bytes that the server wants.
     private func write(_ wanted: Int) {
         var rest = wanted
         while rest >= MemoryLayout<Int16>.size {

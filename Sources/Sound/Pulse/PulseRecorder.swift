@@ -4,25 +4,25 @@ import Glibc
 import Posix
 import Time
 
-/// A stream that hears something on the sound server: 16 bit at 48 kHz, in pieces of 20 ms. Used by the thread of its loop.
+/// A recording stream of the sound server: 16 bit at 48 kHz, in pieces of 20 ms. Used by the thread of its loop.
 final class PulseRecorder {
-    /// What comes of it.
+    /// An event of the recording.
     enum News {
-        /// Samples, interleaved, valid during the call.
+        /// Interleaved samples, valid during the call.
         case samples(UnsafeBufferPointer<Int16>)
-        /// So many samples of each channel were lost.
+        /// This many samples of each channel were lost.
         case lost(Int)
-        /// When the sample was captured that comes after so many others (`CapturedStream.note`).
+        /// The capture time of the sample `ahead` samples after the last one (`CapturedStream.note`).
         case report(ahead: Int64, capturedAt: Instant)
     }
 
-    /// How much comes at once: a frame of what is encoded. Less would wake three threads more often, and be no earlier in a packet.
+    /// A piece is one encoded frame. A shorter one would wake three threads more often, and be no earlier in a packet.
     private static let piece = Duration.milliseconds(20)
-    /// How much comes at once while there is nothing to hear, which costs less.
+    /// The piece during silence, which costs less.
     private static let silentPiece = Duration.milliseconds(100)
-    /// What the server keeps for a process that does not get to run.
+    /// How much the server keeps for a process that does not get to run.
     private static let mostKept = Duration.seconds(1)
-    /// A server that tells of more is wrong.
+    /// A server that reports a longer one is wrong.
     private static let longestLatency = Duration.seconds(60)
 
     let id: Int
@@ -31,7 +31,7 @@ final class PulseRecorder {
     private let tell: (SoundSession.Event) -> Void
     private let take: (News) -> Void
     private var askedAt: Instant?
-    /// The request for a report that is not answered yet. It ends with this, as its answer would find nobody.
+    /// The unanswered request for a report. It ends with this object, as its answer would point to a freed one.
     private var asking: OpaquePointer?
     private var check = ReportCheck()
     private var isSilent = false
@@ -42,8 +42,8 @@ final class PulseRecorder {
     /// Begins to open the stream.
     ///
     /// - Parameters:
-    ///   - tell: is told `opened` or `failed`.
-    ///   - take: gets what is heard.
+    ///   - tell: gets `opened` or `failed`.
+    ///   - take: gets the events of the recording.
     init(
         _ id: Int,
         _ target: SoundTarget,
@@ -61,7 +61,7 @@ final class PulseRecorder {
         defer { pa_proplist_free(properties) }
         pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "sound of a broadcast")
         if case .microphone(_, cancelsEcho: true) = target {
-            // The server filters for calls alone.
+            // The server only filters for calls.
             pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
             pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
         }
@@ -80,7 +80,7 @@ final class PulseRecorder {
     /// Connects it. Call it once.
     func connect() {
         var flags = PA_STREAM_ADJUST_LATENCY.rawValue | PA_STREAM_DONT_INHIBIT_AUTO_SUSPEND.rawValue
-        // The server moves a microphone to a filter that it makes for it.
+        // The server moves the stream of a microphone to the filter that it makes.
         if case .microphone(_, cancelsEcho: true) = target {} else { flags |= PA_STREAM_DONT_MOVE.rawValue }
         var buffer = buffer(of: Self.piece)
         let device: String?
@@ -95,7 +95,7 @@ final class PulseRecorder {
         }
     }
 
-    /// Ends it; nothing is told of it any more.
+    /// Ends it. No further event is reported.
     func close() {
         if isClosed { return }
         isClosed = true
@@ -107,7 +107,7 @@ final class PulseRecorder {
         disconnect(stream)
     }
 
-    /// Asks the server when samples were captured, unless that was asked within an interval.
+    /// Asks the server for the capture time of samples, unless it was asked within the interval.
     func askForReport(after interval: Duration) {
         let now: Instant = MonotonicClock.now()
         guard asking == nil, !isClosed, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
@@ -117,7 +117,7 @@ final class PulseRecorder {
         asking = pa_stream_update_timing_info(stream, answer, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Says whether there is nothing to hear, so that it may come in larger pieces.
+    /// Says whether there is silence, so that pieces may be larger.
     func setSilent(_ isSilent: Bool) {
         guard isSilent != self.isSilent, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
         self.isSilent = isSilent
@@ -143,16 +143,16 @@ final class PulseRecorder {
         UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * frameBytes)
     }
 
-    // MARK: - What the server says
+    // MARK: - Replies of the server
 
     private func noteState() { if let event = state(of: stream, id) { tell(event) } }
 
-    /// A microphone that is gone must not become something else that is heard.
+    /// A recording of a microphone that is gone must not become one of another source.
     private func noteMove() {
         guard let name = pa_stream_get_device_name(stream).map({ String(cString: $0) }),
             case .microphone(let wanted, _) = target, name != wanted, !name.isEchoCanceller(of: wanted)
         else { return }
-        // Nothing of the other device is heard until the server has ended it.
+        // No sample of the other device is read before the server has ended the stream.
         pa_stream_set_read_callback(stream, nil, nil)
         pa_stream_disconnect(stream)
     }
@@ -167,7 +167,7 @@ final class PulseRecorder {
             } else {
                 take(.lost(count / frameBytes))
             }
-            // Whoever takes it may have closed this.
+            // The receiver may have closed this stream.
             if isClosed { return }
             pa_stream_drop(stream)
         }
@@ -184,16 +184,16 @@ final class PulseRecorder {
         case .ahead(let count): ahead = count
         case .wrong: return
         case .hopeless:
-            // Another stream is opened instead.
+            // Another stream will be opened instead.
             tell(.failed(id, reason: "the sound server is wrong about it"))
             return
         }
         guard max(found.source_usec, found.sink_usec) <= UInt64(Self.longestLatency / .microseconds(1)) else { return }
-        // libpulse tells it by the clock of the day.
+        // libpulse uses the wall clock.
         let then = found.timestamp.tv_sec * 1_000_000_000 + found.timestamp.tv_usec * 1000
         let age = Int64(clamping: MonotonicClock.wallClock()) - Int64(then)
         let instant: Instant = MonotonicClock.now().advanced(byNanoseconds: -age)
-        // What a monitor hears is played later.
+        // A monitor hears sound before it is played.
         let latency = Int64(found.source_usec) - Int64(found.sink_usec)
         take(
             .report(
@@ -205,8 +205,8 @@ final class PulseRecorder {
 }
 
 extension String {
-    /// Whether a source is the echo canceller of a microphone: PulseAudio names it MICROPHONE.echo-cancel, and adds a number if that
-    /// name is taken.
+    /// Whether a source is the echo canceller of a microphone. PulseAudio names it MICROPHONE.echo-cancel, and adds a
+    /// number if that name is taken.
     func isEchoCanceller(of microphone: String) -> Bool {
         guard hasPrefix("\(microphone).echo-cancel") else { return false }
         let rest = dropFirst(microphone.count + ".echo-cancel".count)

@@ -1,8 +1,8 @@
 import CPulse
 
-// What recorders and players of the sound server have in common.
+// Common parts of recorders and players.
 
-/// What has become of a stream, if that is news.
+/// The event for a stream's state; nil if it needs none.
 func state(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event? {
     switch pa_stream_get_state(stream) {
     case PA_STREAM_READY: .opened(id)
@@ -11,19 +11,20 @@ func state(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event? {
     }
 }
 
-/// Why the last call for a stream failed, in libpulse's words.
+/// The failure of the last call for a stream, in libpulse's words.
 func failure(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event {
     failure(on: pa_stream_get_context(stream), id)
 }
 
-/// The same for a stream that a connection has, or should have.
+/// The failure of a stream by its connection.
 func failure(on connection: OpaquePointer, _ id: Int) -> SoundSession.Event {
-    // libpulse has no words for a number that it does not know.
+    // libpulse has no words for an unknown number.
     let reason = pa_strerror(pa_context_errno(connection))
     return .failed(id, reason: reason.map { String(cString: $0) } ?? "unknown")
 }
 
-/// Ends a stream and lets go of it. One that the server is about to open ends as soon as it is open: before, libpulse asks for nothing.
+/// Ends a stream and releases it. A stream that the server is about to open ends once it is open: before, libpulse
+/// requests nothing.
 func disconnect(_ stream: OpaquePointer) {
     let isOpening = pa_stream_get_state(stream) == PA_STREAM_CREATING
     let end: pa_stream_notify_cb_t = { stream, _ in

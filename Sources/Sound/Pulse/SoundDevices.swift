@@ -13,13 +13,13 @@ package enum SoundDevices {
     }
 
     package struct Unavailable: Error {
-        /// In libpulse's words.
+        /// The reason in libpulse's words.
         package let reason: String
     }
 
     private static let patience = Duration.seconds(4)
 
-    /// Asks the sound server, and waits for up to four seconds.
+    /// Asks the sound server, and waits up to four seconds.
     package static func list() throws(Unavailable) -> [Device] {
         let deadline: Instant = MonotonicClock.now() + patience
         let loop = PulseLoop()

@@ -1,4 +1,4 @@
-/// What a sound server has.
+/// The sources, sinks and sink inputs of a sound server.
 struct ServerView: Equatable {
     /// A source: a microphone, or the monitor of a sink.
     struct Source: Equatable {
@@ -12,16 +12,16 @@ struct ServerView: Equatable {
         let index: UInt32
         let name: String
         let description: String
-        /// The source that hears what is played there.
+        /// The source that records the sink's sound.
         let monitor: String
     }
 
-    /// What one program plays in one stream.
+    /// The sound of one program in one stream.
     struct Input: Equatable {
         let index: UInt32
-        /// The sink that plays it.
+        /// The sink of the sound.
         let sink: UInt32
-        /// The process, as the program itself says.
+        /// The process, according to the program itself.
         let process: Int32?
         /// Whether this process plays it.
         let isOwn: Bool
@@ -33,8 +33,8 @@ struct ServerView: Equatable {
     var sinks: [Sink] = []
     var inputs: [Input] = []
 
-    /// The source that is heard as the microphone: the one of a name, or the default one unless that is a monitor, which hears what the
-    /// machine plays.
+    /// The source that is recorded as the microphone: the one of this name, or the default one unless it is a monitor,
+    /// which records the machine's own sound.
     func microphone(named name: String?) -> Source? {
         if let name { return sources.first { $0.name == name } }
         let others = sources.filter { !$0.isMonitor }
@@ -47,7 +47,7 @@ struct ServerView: Equatable {
         return sinks.first { $0.name == wanted }
     }
 
-    /// What a stream hears or plays, for people.
+    /// The name of a stream's source or sink, for people.
     func name(of target: SoundTarget) -> String {
         switch target {
         case .monitor(let name), .microphone(let name, _):

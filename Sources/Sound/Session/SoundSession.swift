@@ -2,10 +2,10 @@ import Control
 import Media
 import Time
 
-/// Decides when the sound process has a connection to the sound server, and which streams it has there. Sans-IO: events go in with their
-/// instant (`handle`), actions come out one after the other (`nextAction`), and a deadline.
+/// Decides when the sound process is connected to the sound server, and its streams there. Sans-IO: events go in with
+/// their instant (`handle`), actions come out one by one (`nextAction`), and a deadline.
 ///
-/// Contract: an action is done before the next one is taken; what comes of it later goes in as an event.
+/// Contract: perform each action before taking the next one. Its later results go in as events.
 struct SoundSession {
     /// How long the sound server may take to answer.
     static let patience = Duration.seconds(4)
@@ -13,10 +13,10 @@ struct SoundSession {
     private static let delays = Duration.milliseconds(250)...longestDelay
 
     private enum Server: Equatable {
-        /// Nothing needs it.
+        /// There is no need for it.
         case unwanted
         case awaited(until: Instant)
-        /// It is asked to take this process, or to say what it has.
+        /// It was asked to accept this process, or to list its devices.
         case asked(patientUntil: Instant)
         case known(ServerView)
     }
@@ -31,11 +31,11 @@ struct SoundSession {
         var id: Int
         var state: State
         var backoff = Backoff(delays)
-        /// How often in a row it could not be had.
+        /// Failed connections in a row.
         var failures = 0
     }
 
-    /// What a person is told once, until it has changed.
+    /// A topic that is reported to a person once, until it changes.
     private enum Subject: Hashable {
         case server, microphone, sink, program
         case target(SoundTarget)
@@ -53,21 +53,21 @@ struct SoundSession {
     private var lastID = 0
     private var troubles: [Subject: SoundNote] = [:]
     private var actions: [Action] = []
-    /// What a person was told of the microphone last.
+    /// The last report about the microphone.
     private var liveMicrophone: String?
     private let isPart: (_ process: Int32, _ whole: Int32) -> Bool
 
     /// - Parameters:
-    ///   - mute: as a process before has left it.
-    ///   - isPart: whether a process is another one, or was started by it, directly or not.
+    ///   - mute: as an earlier process has left it.
+    ///   - isPart: whether a process is the other one, or a direct or indirect child of it.
     init(_ wish: SoundWish, _ mute: SoundMute, isPart: @escaping (_ process: Int32, _ whole: Int32) -> Bool) {
         (self.wish, self.mute, self.isPart) = (wish, mute, isPart)
     }
 
-    /// The next action; nil when it is time to rest.
+    /// The next action; nil if there is none.
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
-    /// Until when to rest, if nothing else happens.
+    /// The instant of the next action if no event comes.
     var deadline: Instant? {
         var deadline: Instant?
         switch server {
@@ -84,10 +84,10 @@ struct SoundSession {
         return deadline
     }
 
-    /// Whether anything may be heard now.
+    /// Whether any sound may be recorded now.
     var isHearing: Bool { wish.source != .none && !broadcast.isPaused && !mute.all }
 
-    /// How it is, for people.
+    /// The state, for people.
     var state: SoundSnapshot.State {
         if wish.source == .none { return .off }
         if broadcast.isPaused { return .paused }
@@ -96,24 +96,24 @@ struct SoundSession {
         return isOpen ? .hearing : .waiting
     }
 
-    /// The microphones that are heard now, by their sources' names.
+    /// The microphones in use, by their sources' names.
     var openMicrophones: [String] {
         courses.compactMap { target, course in
             if case .microphone(let name, _) = target, case .open = course.state { name } else { nil }
         }
     }
 
-    /// What is open now.
+    /// The open streams.
     var openTargets: [Int: SoundTarget] {
         var open: [Int: SoundTarget] = [:]
         for (target, course) in courses { if case .open = course.state { open[course.id] = target } }
         return open
     }
 
-    /// What the sound server has; nil while that is not known.
+    /// The sound server's devices and streams; nil if unknown.
     var view: ServerView? { if case .known(let view) = server { view } else { nil } }
 
-    /// What is wrong now.
+    /// Present problems.
     var problems: [SoundNote] { troubles.values.sorted { $0.description < $1.description } }
 
     mutating func handle(_ event: Event, at now: Instant) {
@@ -159,7 +159,7 @@ struct SoundSession {
         tell(.serverLost(reason), of: .server)
     }
 
-    /// A sound server that does not answer is left alone for a while.
+    /// Gives up on a sound server that does not answer, for a while.
     private mutating func checkPatience(at now: Instant) {
         var isOver = false
         if case .asked(let until) = server { isOver = now >= until }
@@ -183,8 +183,8 @@ struct SoundSession {
 
     private mutating func fail(_ id: Int, _ reason: String, at now: Instant) {
         guard let target = target(id), var course = courses[target] else { return }
-        // One that was there is lost with its device, and the next look tells what has taken its place. What a program plays may end
-        // just now.
+        // An open stream was lost with its device. The next list shows a replacement. The program's sound may just have
+        // ended.
         if case .opening = course.state { course.failures += 1 }
         if course.failures > (target.isInput ? 1 : 0) {
             tell(.refused(view?.name(of: target) ?? "the sound", reason: reason), of: .target(target))
@@ -196,7 +196,7 @@ struct SoundSession {
 
     private func target(_ id: Int) -> SoundTarget? { courses.first { $0.value.id == id }?.key }
 
-    /// Opens what is wanted, closes what is not.
+    /// Opens wanted streams, and closes the others.
     private mutating func settle(at now: Instant) {
         guard wish.source != .none || talk.isPossible else {
             switch server {
@@ -240,7 +240,7 @@ struct SoundSession {
         actions.append(.open(lastID, target))
     }
 
-    /// What is to be heard and played, and what of it is not there.
+    /// The wanted recordings and playback, and obstacles to them.
     private func wanted(of view: ServerView) -> (targets: [SoundTarget], obstacles: [Subject: SoundNote]) {
         var targets: [SoundTarget] = []
         var obstacles: [Subject: SoundNote] = [:]
@@ -279,10 +279,10 @@ struct SoundSession {
         return (targets, obstacles)
     }
 
-    // MARK: - What people are told
+    // MARK: - Reports to people
 
     private mutating func tell(_ note: SoundNote, of subject: Subject) {
-        // The reason why a server is away may change without being news.
+        // Another reason for the same missing server is not reported.
         let isKnown = subject == .server ? troubles[subject] != nil : troubles[subject] == note
         troubles[subject] = note
         if !isKnown { actions.append(.tell(note)) }

@@ -1,43 +1,43 @@
 import Media
 
-/// What a stream on the sound server hears or plays.
+/// The device or program that a stream of the sound server records or plays into.
 enum SoundTarget: Hashable, Sendable {
-    /// All that is played into a sink, by the name of its monitor.
+    /// All sound of a sink, by the name of its monitor.
     case monitor(String)
-    /// A microphone, by the name of the source.
+    /// A microphone, by the name of its source.
     case microphone(String, cancelsEcho: Bool)
-    /// What one program plays, by the number of the sink input.
+    /// The sound of one program, by the number of its sink input.
     case input(UInt32)
-    /// A sink, by its name, into which this process plays what peers say.
+    /// A sink, by its name, in which this process plays peers' voices.
     case output(String)
 
     var isMicrophone: Bool { if case .microphone = self { true } else { false } }
     var isInput: Bool { if case .input = self { true } else { false } }
-    /// The sink that is played into; nil for what is heard.
+    /// The sink of a playback; nil for a recording.
     var sink: String? { if case .output(let name) = self { name } else { nil } }
     /// A voice needs one channel.
     var channels: Int { isMicrophone ? 1 : 2 }
 }
 
 extension SoundSession {
-    /// Something that happens, with what has come of it.
+    /// An event, with its results.
     enum Event: Equatable {
         case wished(SoundWish)
         case muted(SoundMute)
         case broadcast(BroadcastView)
-        /// Whether peers may speak, and whether one does or did just now.
+        /// Whether peers may speak, and whether one speaks or has just spoken.
         case talk(isPossible: Bool, isHeard: Bool)
-        /// The sound server takes this process as a client.
+        /// The sound server has accepted this process.
         case connected
-        /// The connection could not be made, or is lost.
+        /// The connection failed, or is lost.
         case serverLost(reason: String)
-        /// The sound server has said what it has.
+        /// The sound server has listed its devices and streams.
         case viewed(ServerView)
-        /// The stream of this number is there.
+        /// The stream of this number is open.
         case opened(Int)
-        /// The stream of this number could not be had, or is gone.
+        /// The stream of this number failed, or is gone.
         case failed(Int, reason: String)
-        /// The sound server has answered something.
+        /// The sound server has answered.
         case answered
         /// Time has passed.
         case woke
@@ -49,13 +49,13 @@ extension SoundSession {
         case disconnect
         case open(Int, SoundTarget)
         case close(Int)
-        /// What was heard so far is not to be heard any more.
+        /// Hides all sound recorded so far.
         case hide
         case tell(SoundNote)
     }
 }
 
-/// What a person is told.
+/// A report to a person.
 package enum SoundNote: Equatable, Sendable, CustomStringConvertible {
     case serverLost(String)
     case serverBack
