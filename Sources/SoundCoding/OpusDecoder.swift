@@ -3,14 +3,14 @@ import Media
 
 /// libopus's decoder of one stream of sound (RFC 6716), into one or two channels, whatever the stream has.
 ///
-/// Nothing in a packet is believed: one that is malformed throws and changes nothing.
+/// No packet is trusted: a malformed one throws and changes nothing.
 package struct OpusDecoder: ~Copyable {
     /// The most samples of a packet in each channel: 120 ms.
     package static let mostSamples = 5760
-    /// Decoders make up for 2.5 ms and multiples of it.
+    /// Decoders conceal multiples of 2.5 ms.
     private static let unit = 120
 
-    /// 1 or 2; samples of two channels are interleaved, left before right.
+    /// 1 or 2. Samples of two channels are interleaved, left before right.
     package let channels: Int
     private let decoder: OpaquePointer
     private let samples: UnsafeMutablePointer<Int16>
@@ -33,12 +33,13 @@ package struct OpusDecoder: ~Copyable {
 
     /// Decodes a packet, and appends its samples.
     package mutating func decode(_ packet: Span<UInt8>, appendingTo sound: inout [Int16]) throws(OpusError) {
-        // libopus takes an empty packet for one that is lost.
+        // libopus takes an empty packet for a lost one.
         if packet.isEmpty { throw OpusError(call: "opus_decode", code: OPUS_INVALID_PACKET) }
         try decode(packet, Self.mostSamples, isCopy: false, &sound)
     }
 
-    /// Decodes the copy of a packet that is lost in the one after it (RFC 6716 §2.1.7); if there is none, makes up for it.
+    /// Decodes the copy of a lost packet in the packet after it (RFC 6716 §2.1.7), or conceals the loss if there is
+    /// none.
     ///
     /// - Parameter samples: of the lost packet in each channel, a multiple of 120 up to `mostSamples`.
     package mutating func recover(
@@ -50,9 +51,9 @@ package struct OpusDecoder: ~Copyable {
         try decode(packet, samples, isCopy: true, &sound)
     }
 
-    /// Makes up for what is lost, so that it sounds as what was decoded before, and fades.
+    /// Conceals a loss with sound that resembles the last decoded samples, and fades.
     ///
-    /// - Parameter samples: in each channel, as of `recover`.
+    /// - Parameter samples: in each channel, as for `recover`.
     package mutating func conceal(_ samples: Int, appendingTo sound: inout [Int16]) throws(OpusError) {
         precondition(Self.canMakeUp(samples))
         try decode(Span(), samples, isCopy: false, &sound)

@@ -1,12 +1,12 @@
 internal import COpus
 import Media
 
-/// libopus's encoder of one stream of sound, in packets of 20 ms (RFC 6716): of two channels as what a screen plays, of one as a
-/// voice.
+/// libopus's encoder of one stream of sound, in packets of 20 ms (RFC 6716). It encodes two channels as a screen's
+/// sound, and one as a voice.
 ///
-/// The bitrate varies with what is heard, but not by much from one packet to the next. Of two channels each packet stands by itself
-/// (CELT). Of a voice each holds the one before it again, in fewer bits (RFC 6716 §2.1.7), so that a receiver gets over the loss
-/// of one; and while nobody speaks, packets of a byte say so, which need not be sent.
+/// The bitrate varies with the sound, but not by much from one packet to the next. With two channels, each packet can
+/// be decoded alone (CELT). With a voice, each holds the one before it again, in fewer bits (RFC 6716 §2.1.7), so that
+/// a receiver survives the loss of one. While nobody speaks, packets of a byte say so, and need not be sent.
 package struct OpusEncoder: ~Copyable {
     /// Bytes of the largest packet.
     package static let maximumPacketSize = 1000
@@ -17,7 +17,7 @@ package struct OpusEncoder: ~Copyable {
     package let channels: Int
     /// Bits a second.
     package private(set) var bitrate: Int
-    /// The part of packets that is taken to be lost, in percent.
+    /// The assumed share of lost packets, in percent.
     private var expectedLoss: Int32
     private let encoder: OpaquePointer
     private let packet: UnsafeMutablePointer<UInt8>
@@ -31,7 +31,8 @@ package struct OpusEncoder: ~Copyable {
         let created = opus_encoder_create(Int32(EncodedSound.sampleRate), Int32(channels), application, &code)
         guard let created, code == OPUS_OK else { throw OpusError(call: "opus_encoder_create", code: code) }
         do throws(OpusError) {
-            // Told so, libopus does not take what is played for a voice, which it would rather repeat than keep as it is.
+            // With this signal, libopus does not take the screen's sound for a voice, which it would repeat at the cost
+            // of quality.
             try Self.set(OPUS_SET_SIGNAL_REQUEST, channels == 2 ? OPUS_SIGNAL_MUSIC : OPUS_SIGNAL_VOICE, of: created)
             try Self.set(OPUS_SET_COMPLEXITY_REQUEST, Self.complexity, of: created)
             try Self.set(OPUS_SET_DTX_REQUEST, 1, of: created)
@@ -52,19 +53,19 @@ package struct OpusEncoder: ~Copyable {
         packet.deallocate()
     }
 
-    /// What sounds well, in bits a second.
+    /// A bitrate that sounds well, in bits a second.
     package static func usualBitrate(channels: Int) -> Int { channels == 2 ? 96_000 : 40_000 }
 
-    /// Bits a second. With fewer, two channels are no longer encoded as music, and a voice no longer repeated.
+    /// Bits a second. With fewer, two channels are no longer encoded as music, and a voice is no longer repeated.
     package static func bitrates(channels: Int) -> ClosedRange<Int> {
         channels == 2 ? 24_000...256_000 : 16_000...128_000
     }
 
-    /// Percent. A voice is always repeated, as the first loss comes before anybody tells of losses: with 8 libopus does so at all of
-    /// these bitrates but the lowest. With more, it encodes two channels as a voice.
+    /// Percent. A voice is always repeated, as the first loss comes before any report of losses: with 8, libopus
+    /// repeats it at all of these bitrates but the lowest. With more than 8, it encodes two channels as a voice.
     private static func losses(channels: Int) -> ClosedRange<Int32> { channels == 2 ? 0...8 : 8...30 }
 
-    /// Sets the bitrate from the next packet on, as far as it is within `bitrates`.
+    /// Sets the bitrate from the next packet on, limited to `bitrates`.
     package mutating func setBitrate(_ bitrate: Int) throws(OpusError) {
         let range = Self.bitrates(channels: channels)
         let bitrate = min(max(bitrate, range.lowerBound), range.upperBound)
@@ -73,9 +74,9 @@ package struct OpusEncoder: ~Copyable {
         self.bitrate = bitrate
     }
 
-    /// Prepares for losses, from the next packet on: packets depend less on those before, or repeat more of them.
+    /// Prepares for losses from the next packet on: packets depend less on those before, or repeat more of them.
     ///
-    /// - Parameter loss: the part of the packets that does not arrive, 0…1.
+    /// - Parameter loss: the share of packets that does not arrive, 0…1.
     package mutating func setExpectedLoss(_ loss: Double) throws(OpusError) {
         let range = Self.losses(channels: channels)
         let percent = Int32(min(max(loss, 0), 1) * 100 + 0.5)
@@ -88,8 +89,8 @@ package struct OpusEncoder: ~Copyable {
     /// Encodes 20 ms.
     ///
     /// - Parameters:
-    ///   - samples: `EncodedSound.samples` for each channel, in turn.
-    ///   - body: gets the packet, 1…`maximumPacketSize` bytes, which is valid until it returns.
+    ///   - samples: `EncodedSound.samples` for each channel, interleaved.
+    ///   - body: gets the packet of 1…`maximumPacketSize` bytes, valid until it returns.
     package mutating func encode<Result: ~Copyable>(
         _ samples: Span<Int16>,
         _ body: (Span<UInt8>) -> Result

@@ -1,4 +1,4 @@
-/// Why libopus did not do what was asked.
+/// A call of libopus that failed.
 package struct OpusError: Error, Equatable, CustomStringConvertible {
     /// The function of libopus.
     package let call: String

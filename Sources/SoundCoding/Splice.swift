@@ -1,7 +1,7 @@
-/// A place at which sound can be made shorter or longer by one period without that being heard: what stands there comes again a period
+/// A place at which sound can inaudibly be made shorter or longer by one period: the sound there comes again a period
 /// later.
 package struct Splice {
-    /// Samples in each channel over which one passage goes over into the other: 5 ms.
+    /// Samples in each channel of the fade from one passage into the other: 5 ms.
     private static let overlap = 240
     /// Samples of a period: 2.5 to 12.5 ms, as of voices from 80 to 400 Hz.
     private static let periods = 120...600
@@ -9,10 +9,10 @@ package struct Splice {
     private let channels: Int
     /// Samples in each channel by which the sound becomes shorter or longer.
     package let period: Int
-    /// How much the two passages are alike: 1 if they are the same, 0 if they have nothing in common.
+    /// The likeness of the two passages: 1 if they are equal, 0 if they have nothing in common.
     package let likeness: Float
 
-    /// Finds the period after which what comes is most like the beginning of a sound.
+    /// Finds the period after which the sound is most like its beginning.
     ///
     /// - Parameter channels: 1 or 2, interleaved.
     /// - Returns: nil if there are fewer than 360 samples in each channel.
@@ -39,19 +39,19 @@ package struct Splice {
         (self.channels, period, likeness) = (channels, best, alike)
     }
 
-    /// Takes a period out of the sound.
+    /// Removes a period from the sound.
     package func shorten(_ sound: inout [Int16]) {
         let seam = seam(in: sound, from: 0, to: period)
         sound.replaceSubrange(..<((period + Self.overlap) * channels), with: seam)
     }
 
-    /// Has a period of the sound come twice.
+    /// Repeats a period of the sound.
     package func lengthen(_ sound: inout [Int16]) {
         let seam = seam(in: sound, from: period, to: 0)
         sound.replaceSubrange(..<(Self.overlap * channels), with: sound[..<(period * channels)] + seam)
     }
 
-    /// What begins as one passage and ends as another.
+    /// The fade from the first passage into the second.
     private func seam(in sound: [Int16], from first: Int, to second: Int) -> [Int16] {
         (0..<Self.overlap * channels).map { index in
             let part = index / channels + 1
