@@ -1,9 +1,9 @@
 package import Media
 
-/// What the encoders make of text at a quantizer: libvpx's, and libaom's for AV1.
+/// The quality of encoded text at a quantizer: of libvpx, and of libaom for AV1.
 extension VideoCodec {
-    /// A still picture coded with this quantizer (of 0...63) or a lower one gains nothing visible from more frames: on
-    /// text it is then 50 dB from the original. In VP8 only patches are as fine.
+    /// At this quantizer (of 0...63) or a lower one, further frames of a still picture gain nothing visible: text is 50
+    /// dB from the original. In VP8 only patches are as fine.
     package var convergedQuantizer: Int {
         switch self {
         case .vp8: 7
@@ -12,10 +12,10 @@ extension VideoCodec {
         }
     }
 
-    /// The same where nothing is patched.
+    /// The same without patches.
     package var convergedQuantizerUnpatched: Int { self == .vp8 ? 8 : convergedQuantizer }
 
-    /// A keyframe of text coded with this quantizer looks sharp: 43 dB.
+    /// A keyframe of text at this quantizer looks sharp: 43 dB.
     package var sharpQuantizer: Int {
         switch self {
         case .vp8: 12
@@ -24,7 +24,8 @@ extension VideoCodec {
         }
     }
 
-    /// A keyframe of text coded with this quantizer needs no more: 51 dB. In VP8 it is half as large again as a sharp one.
+    /// A keyframe of text need not be finer than this quantizer: 51 dB. In VP8 it is half as large again as a sharp
+    /// one.
     package var fineQuantizer: Int {
         switch self {
         case .vp8: 4
@@ -33,7 +34,7 @@ extension VideoCodec {
         }
     }
 
-    /// The coarsest keyframe in which text can be read without effort: 30 dB. Of AV1, one that is encoded thoroughly.
+    /// The coarsest keyframe in which text can be read without effort: 30 dB. For AV1, in a thorough encode.
     package var readableQuantizer: Int {
         switch self {
         case .vp8: 50
@@ -42,7 +43,7 @@ extension VideoCodec {
         }
     }
 
-    /// Text is clear in a keyframe that is coded with this quantizer: 38 dB. Of AV1, one that is encoded thoroughly.
+    /// At this quantizer, text is clear in a keyframe: 38 dB. For AV1, in a thorough encode.
     package var clearQuantizer: Int {
         switch self {
         case .vp8, .vp9: 32
@@ -50,11 +51,11 @@ extension VideoCodec {
         }
     }
 
-    /// By how much finer a quantizer must be in other frames for the same quality. libaom's are 4 dB coarser there.
+    /// How much finer a quantizer must be in other frames for the same quality. libaom's are 4 dB coarser there.
     package var followingStep: Int { self == .av1 ? 6 : 0 }
 
-    /// The bytes of a macroblock of dense text, coded anew: measured on pages of a terminal at 1280x720. Of AV1 it is smooth text, in
-    /// keyframes that are encoded thoroughly.
+    /// Bytes of a macroblock of dense text without a reference, measured on pages of a terminal at 1280x720. For AV1 it
+    /// is smooth text, in thoroughly encoded keyframes.
     ///
     /// - Parameter quantizer: from 8 on.
     package func textBytes(_ quantizer: Int) -> Double {

@@ -2,7 +2,7 @@ import Media
 package import Pixels
 package import Time
 
-/// What the encoder says about a frame.
+/// The encoder's description of a frame.
 package struct EncodingResult: Equatable, Sendable {
     /// Whether it can be decoded without the frames before.
     package let isKeyframe: Bool
@@ -12,7 +12,7 @@ package struct EncodingResult: Equatable, Sendable {
     package let presentationTime: Instant
 }
 
-/// A video encoder for one stream, used from one thread at a time. The first frame is a keyframe; later ones only on
+/// A video encoder for one stream, used by one thread at a time. The first frame is a keyframe; later ones only on
 /// demand. The same input gives the same stream, whatever the speed of the machine.
 package struct VideoEncoder: ~Copyable {
     private enum Library {
@@ -31,7 +31,7 @@ package struct VideoEncoder: ~Copyable {
     private let library: Library
     private var previousTime: Instant?
 
-    /// - Throws: `configuration` for a value out of range, `library` when the codec's library refuses.
+    /// - Throws: `configuration` for a value out of range, `library` if the codec's library refuses.
     package init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         try configuration.validate()
         let library = try Library(configuration)
@@ -44,16 +44,18 @@ package struct VideoEncoder: ~Copyable {
     /// - Parameters:
     ///   - picture: Of the configured size.
     ///   - presentationTime: By any clock; later than that of every frame before.
-    ///   - forceKeyframe: Whether the frame must be decodable on its own.
-    ///   - quantizers: Those that the frame may have, of 0...63, whatever that costs; nil leaves them to rate control. None is
-    ///     finer than what the codec has use for, unless all are.
-    ///   - active: The macroblocks to encode; the others stay as they were in the last frame. An empty set makes a frame of
-    ///     about 100 bytes; nil encodes all of them, and so does a keyframe. AV1 encodes all of them after a dropped frame, too.
-    ///   - isThorough: Whether the encoder takes its time for fewer bytes. AV1 alone can: a keyframe of text then takes a quarter less
-    ///     at the same quality, in the same time; other frames take a tenth less, in four times the time.
+    ///   - forceKeyframe: Whether the frame must be decodable alone.
+    ///   - quantizers: The allowed quantizers of the frame, of 0...63, at any cost; nil leaves them to rate control.
+    ///     Rate control uses none that is finer than useful for the codec, unless all are.
+    ///   - active: The macroblocks to encode; the others stay as in the last frame. An empty set makes a frame of about
+    ///     100 bytes. Nil encodes all of them, and so does a keyframe. AV1 also encodes all of them after a dropped
+    ///     frame.
+    ///   - isThorough: Whether the encoder takes more time for fewer bytes. Only AV1 can: a keyframe of text then takes
+    ///     a quarter less at the same quality, in the same time. Other frames take a tenth less, in four times the
+    ///     time.
     ///   - body: Gets the frame; the data is valid until it returns.
-    /// - Returns: What `body` returns, or nil when rate control dropped the frame.
-    /// - Throws: `presentationTime` when it is not later, `library` when encoding fails.
+    /// - Returns: The result of `body`, or nil if rate control dropped the frame.
+    /// - Throws: `presentationTime` if it is not later, `library` if encoding fails.
     package mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
         presentationTime: Instant,
@@ -93,20 +95,20 @@ package struct VideoEncoder: ~Copyable {
         return result
     }
 
-    /// The quantizer of the keyframe that `repeatKeyframe` gives; nil when there is none to repeat.
+    /// The quantizer of the keyframe that `repeatKeyframe` would give; nil if there is none.
     package var repeatableQuantizer: Int? {
         if case .libvpx(let encoder) = library { encoder.repeatableQuantizer } else { nil }
     }
 
-    /// Gives the last keyframe once more, byte for byte, and goes on from the picture that it shows.
+    /// Gives the last keyframe again, byte for byte, and continues from its picture.
     ///
-    /// Patches since then do not matter: the encoder has never learnt of them, and a keyframe of VP8 settles all that a
-    /// decoder knows (RFC 6386 §9.3 to §9.11). After another frame of the encoder itself there is no keyframe to repeat.
+    /// Patches since then do not matter: the encoder has never learnt of them, and a keyframe of VP8 resets all state
+    /// of a decoder (RFC 6386 §9.3 to §9.11). After another frame of the encoder itself there is no keyframe to repeat.
     ///
     /// - Parameters:
     ///   - presentationTime: As for `encode`.
     ///   - body: Gets the frame; the data is valid until it returns.
-    /// - Returns: What `body` returns, or nil when there is no keyframe to repeat.
+    /// - Returns: The result of `body`, or nil if there is no keyframe to repeat.
     package mutating func repeatKeyframe<Result: ~Copyable>(
         presentationTime: Instant,
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
@@ -123,12 +125,12 @@ package struct VideoEncoder: ~Copyable {
         if case .libvpx(let encoder) = library { encoder.canPatch } else { false }
     }
 
-    /// The macroblocks that patches have changed, which `encode` has to encode anew; nil when there are none.
+    /// The macroblocks that patches have changed, and that `encode` must encode anew; nil if there are none.
     package var patchedBlocks: BlockSet? {
         if case .libvpx(let encoder) = library { encoder.patchedBlocks } else { nil }
     }
 
-    /// Copies the picture that decoders have after the last frame, as this side knows it. Returns false when there is none.
+    /// Copies the picture that decoders have after the last frame. Returns false if it is unknown.
     package func copyReference(into picture: inout PlanarPicture) -> Bool {
         switch library {
         case .libvpx(let encoder): encoder.copyReference(into: &picture)
@@ -140,16 +142,16 @@ package struct VideoEncoder: ~Copyable {
         if case .libvpx(let encoder) = library { encoder.patcher } else { nil }
     }
 
-    /// Encodes a change of few macroblocks at a fine quantizer, for a fraction of what `encode` costs.
+    /// Encodes a change of few macroblocks at a fine quantizer, for a fraction of the cost of `encode`.
     ///
     /// - Parameters:
     ///   - picture: Of the configured size.
     ///   - presentationTime: As for `encode`.
-    ///   - blocks: The macroblocks to encode; with none the frame repeats the picture.
-    ///   - scroll: The macroblocks that have moved; nil for none.
+    ///   - blocks: The macroblocks to encode. With none, the frame repeats the picture.
+    ///   - scroll: The moved macroblocks; nil for none.
     ///   - limit: The largest size of the frame, in bytes.
     ///   - body: Gets the frame; the data is valid until it returns.
-    /// - Returns: What `body` returns, or nil when the frame would be too large: then use `encode`.
+    /// - Returns: The result of `body`, or nil if the frame would be too large: then use `encode`.
     /// - Precondition: `canPatch`.
     package mutating func patch<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
@@ -176,8 +178,8 @@ package struct VideoEncoder: ~Copyable {
     /// Changes the target from the next frame on.
     ///
     /// - Parameter bitrate: In bits per second, at least 1000.
-    /// - Throws: `configuration` for a value out of range, `library` when the codec's library refuses; the old target then
-    ///   stays.
+    /// - Throws: `configuration` for a value out of range, `library` if the codec's library refuses. The old target
+    ///   then stays.
     package mutating func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
         try VideoEncoderConfiguration.validate(bitrate: bitrate)
         switch library {

@@ -1,20 +1,20 @@
 package import Media
 package import Pixels
 
-/// What a `VideoEncoder` is asked for.
+/// The parameters of a `VideoEncoder`.
 package struct VideoEncoderConfiguration: Sendable {
     package var codec: VideoCodec
     /// Both sides are even, from 2 to 16382 pixels.
     package var size: PixelSize
     /// In bits per second, at least 1000.
     package var targetBitrate: Int
-    /// The rate that rate control plans with, 1 to 1000. Frames may come at any other.
+    /// The frame rate that rate control assumes, 1 to 1000. Frames may come at any other rate.
     package var framesPerSecond: Int
-    /// Rate control drops frames while its reserve is below so many percent; 0 means never.
+    /// Rate control drops frames while its reserve is below this many percent; 0 means never.
     package var dropThreshold: Int
     /// The version of VP8's bitstream (RFC 6386 §9.1): 0, which every encoder writes, or 1, which is cheaper.
     package var vp8Profile: Int
-    /// Whether VP8 may be patched.
+    /// Whether VP8 frames may be patched.
     package var allowsPatches: Bool
 
     package init(

@@ -1,8 +1,8 @@
 package import Time
 
-/// Why there is no encoder, or no frame from it.
+/// The reason why there is no encoder, or no frame from it.
 package enum VideoEncoderError: Error, Equatable {
-    /// A value no encoder can work with; the text says which.
+    /// A value that no encoder can work with. The text names it.
     case configuration(String)
     /// Not later than the frame before.
     case presentationTime(Instant, previous: Instant)

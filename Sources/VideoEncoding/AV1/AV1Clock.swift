@@ -1,7 +1,7 @@
 import Time
 
-/// The time that libaom is told, in milliseconds since the first frame: it refuses times of more than 32 bits, which
-/// nanoseconds exceed after four seconds. It uses differences of times only, so the time may start over after 49 days.
+/// The time for libaom, in milliseconds since the first frame. It refuses times of more than 32 bits, which nanoseconds
+/// exceed after four seconds. It only uses differences of times, so the time may start over after 49 days.
 struct AV1Clock {
     static let ticksPerSecond = 1000
 

@@ -7,9 +7,9 @@ final class AV1Encoder {
     private let configuration: VideoEncoderConfiguration
     private let context: AV1Context
     private var libaomConfiguration: aom_codec_enc_cfg_t
-    /// What decoders show, with the macroblocks to be encoded as they are to be.
+    /// The picture that decoders show, with the new content of the macroblocks to encode.
     private var composed: NV12Picture
-    /// Whether the library's picture is the one that decoders show: it is not, once rate control has dropped a frame.
+    /// Whether the library's picture is the one that decoders show. It is not after rate control has dropped a frame.
     private var referenceIsShown = false
     private var isThorough = false
     private var clock = AV1Clock()
@@ -52,7 +52,7 @@ final class AV1Encoder {
         return true
     }
 
-    /// The picture that decoders show after the library's last frame; nil when nothing tells. Valid until the next frame.
+    /// The picture that decoders show after the library's last frame; nil if unknown. Valid until the next frame.
     private var reference: PlanarPicture.Source? {
         guard referenceIsShown, let image = aom_codec_get_preview_frame(context.pointer)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
@@ -65,13 +65,13 @@ final class AV1Encoder {
         )
     }
 
-    /// Makes `composed` the picture that decoders show, but for these macroblocks, which are the new picture's.
+    /// Makes `composed` the picture that decoders show, with these macroblocks from the new picture.
     ///
-    /// libaom 3.6 ignores its own map of active macroblocks at the speeds that suit. But what is given as it is shown already costs
-    /// nothing: 50 bytes a frame. The source as it was given before would cost as much as encoding it again, since it differs from
-    /// what is shown.
+    /// libaom 3.6 ignores its own map of active macroblocks at suitable speeds. But macroblocks that equal the shown
+    /// picture cost nothing: 50 bytes a frame. The former source would cost as much as a new encode, since it differs
+    /// from the shown picture.
     ///
-    /// - Returns: whether it could; if not, the whole picture has to be encoded.
+    /// - Returns: whether it could. If not, encode the whole picture.
     private func compose(_ picture: borrowing NV12Picture, _ active: BlockSet) -> Bool {
         guard let reference else { return false }
         composed.copy(reference)
@@ -107,7 +107,7 @@ final class AV1Encoder {
         self.isThorough = isThorough
     }
 
-    /// Sets the quantizers of the frames that follow; nil sets the usual ones.
+    /// Sets the quantizers of the next frames; nil sets the usual ones.
     private func setQuantizers(_ quantizers: ClosedRange<Int>?) throws(VideoEncoderError) {
         var changed = libaomConfiguration
         if let quantizers {
@@ -117,7 +117,7 @@ final class AV1Encoder {
         try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
     }
 
-    /// Without look-ahead there is one packet for a picture, a temporal unit, or none.
+    /// Without look-ahead, a picture makes one packet, a temporal unit, or none.
     private func takeFrame<Result: ~Copyable>(
         _ presentationTime: Instant,
         _ body: (EncodingResult, Span<UInt8>) -> Result
@@ -142,7 +142,7 @@ final class AV1Encoder {
         return nil
     }
 
-    /// A view of the planes. libaom reads them only, and knows interleaved chroma by a third plane that is nil.
+    /// A view of the planes. libaom only reads them, and recognizes interleaved chroma by a nil third plane.
     private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> aom_image_t {
         let (luma, chroma) = (luma.libraryPointer, chroma.libraryPointer)
         var image = aom_image_t()

@@ -1,8 +1,8 @@
 internal import CAOM
 internal import Pixels
 
-/// The settings for real-time screen content, chosen by measurement: 1280x720 at 2.5 Mb/s, pages of text that stand
-/// still, are typed and scrolled, and full-screen video.
+/// The settings for real-time screen content, chosen by measurement: 1280x720 at 2.5 Mb/s, pages of text at rest, being
+/// typed and scrolled, and full-screen video.
 extension VideoEncoderConfiguration {
     func libaomConfiguration() throws(VideoEncoderError) -> aom_codec_enc_cfg_t {
         var configuration = aom_codec_enc_cfg_t()
@@ -10,7 +10,7 @@ extension VideoEncoderConfiguration {
         guard code == AOM_CODEC_OK else { throw AV1Context.error(nil, "aom_codec_enc_config_default", code) }
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
-        // More than one costs more in all than it saves in time.
+        // More threads cost more in all than they save in time.
         configuration.g_threads = 1
         configuration.g_timebase = aom_rational(num: 1, den: Int32(AV1Clock.ticksPerSecond))
         configuration.g_lag_in_frames = 0
@@ -38,7 +38,7 @@ extension VideoEncoderConfiguration {
         // With palettes a page of text takes half the bits.
         try context.set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
         try context.set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
-        // Cyclic refresh would encode macroblocks that stay as they are.
+        // Cyclic refresh would encode unchanged macroblocks.
         try context.set("AV1E_SET_AQ_MODE", AV1E_SET_AQ_MODE, 0)
         try context.set("AV1E_SET_TILE_COLUMNS", AV1E_SET_TILE_COLUMNS, 0)
         try context.set("AV1E_SET_DELTAQ_MODE", AV1E_SET_DELTAQ_MODE, 0)
@@ -68,8 +68,8 @@ extension VideoEncoderConfiguration {
 
     /// Sets how much time libaom takes, from the next frame on.
     ///
-    /// 10 is coarser on text than 9, and no cheaper; 8 costs twice as much on scrolled text. From 7 on, libaom chooses modes without
-    /// weighing bits against distortion: with 6, keyframes of smooth text have 54 kB instead of 71 kB at 30 dB.
+    /// 10 is coarser on text than 9, and no cheaper. 8 costs twice as much on scrolled text. Up to 6, libaom weighs
+    /// bits against distortion: keyframes of smooth text then have 54 kB instead of 71 kB at 30 dB.
     func setSpeed(isThorough: Bool, of context: borrowing AV1Context) throws(VideoEncoderError) {
         try context.set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, isThorough ? 6 : 9)
     }

@@ -45,7 +45,7 @@ struct VPXContext: ~Copyable {
         try check(name) { oriel_vpx_exchange($0, Int32(control.rawValue), &data) }
     }
 
-    /// - Parameter pointer: the context of which the call failed; nil where there is none yet.
+    /// - Parameter pointer: the context of the failed call; nil if there is none yet.
     static func error(
         _ pointer: UnsafeMutablePointer<vpx_codec_ctx_t>?,
         _ call: StaticString,

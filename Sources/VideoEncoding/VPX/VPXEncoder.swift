@@ -8,11 +8,11 @@ final class VPXEncoder {
     private let configuration: VideoEncoderConfiguration
     private let context: VPXContext
     private var libvpxConfiguration: vpx_codec_enc_cfg_t
-    /// One byte per macroblock, row by row. The library heeds it while `isRestricted`.
+    /// One byte per macroblock, row by row. The library obeys it while `isRestricted`.
     private var activeMap: [UInt8]
     private var isRestricted = false
     private(set) var patcher: PatchEncoder?
-    /// The last frame that libvpx made, if that is a keyframe of VP8.
+    /// The last frame of libvpx, if it is a keyframe of VP8.
     private var keyframe: (frame: EncodingResult, data: [UInt8])?
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
@@ -92,7 +92,7 @@ final class VPXEncoder {
         return patcher?.copyHeld(into: &picture) ?? true
     }
 
-    /// The picture of libvpx's own last frame; nil when there is none.
+    /// The picture of libvpx's own last frame; nil if there is none.
     private var lastPicture: PatchEncoder.Planes? {
         guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
@@ -110,7 +110,7 @@ final class VPXEncoder {
         libvpxConfiguration = changed
     }
 
-    /// Sets the quantizers of the frames that follow; nil sets the usual ones.
+    /// Sets the quantizers of the next frames; nil sets the usual ones.
     private func setQuantizers(_ quantizers: ClosedRange<Int>?) throws(VideoEncoderError) {
         var changed = libvpxConfiguration
         if let quantizers {
@@ -143,7 +143,7 @@ final class VPXEncoder {
         }
     }
 
-    /// Without look-ahead there is one packet for a picture, or none.
+    /// Without look-ahead, a picture makes one packet or none.
     private func takeFrame<Result: ~Copyable>(
         _ presentationTime: Instant,
         _ body: (EncodingResult, Span<UInt8>) -> Result
@@ -171,7 +171,7 @@ final class VPXEncoder {
         return nil
     }
 
-    /// A view of the planes. libvpx reads them only.
+    /// A view of the planes. libvpx only reads them.
     private static func image(_ luma: RawSpan, _ chroma: RawSpan, _ layout: NV12Layout) -> vpx_image_t {
         let (luma, chroma) = (luma.libraryPointer, chroma.libraryPointer)
         var image = vpx_image_t()
@@ -184,7 +184,7 @@ final class VPXEncoder {
 }
 
 extension RawSpan {
-    /// The first byte, as the codec libraries take planes that they only read.
+    /// The first byte, in the type that the codec libraries demand for planes that they only read.
     var libraryPointer: UnsafeMutablePointer<UInt8> {
         withUnsafeBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self) }
     }

@@ -2,8 +2,8 @@ internal import CVPX
 import Media
 internal import Pixels
 
-/// The settings for real-time screen content, chosen by measurement: 1280x720 at 2.5 Mb/s, pages of text that stand
-/// still, are typed and scrolled, and full-screen video.
+/// The settings for real-time screen content, chosen by measurement: 1280x720 at 2.5 Mb/s, pages of text at rest, being
+/// typed and scrolled, and full-screen video.
 extension VideoEncoderConfiguration {
     var interface: OpaquePointer { codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx() }
 
@@ -13,7 +13,7 @@ extension VideoEncoderConfiguration {
         guard code == VPX_CODEC_OK else { throw VPXContext.error(nil, "vpx_codec_enc_config_default", code) }
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
-        // More than one costs more in all than it saves in time.
+        // More threads cost more in all than they save in time.
         configuration.g_threads = 1
         configuration.g_timebase = vpx_rational(num: 1, den: 1_000_000_000)
         // VP8 version 1 (RFC 6386 §9.1): bilinear prediction and the simple loop filter.
@@ -39,9 +39,9 @@ extension VideoEncoderConfiguration {
         return configuration
     }
 
-    /// The encoder does without VP8's third reference, which only look-ahead makes good use of; that saves a twelfth of the time.
-    /// Where patches are allowed, they have the second reference to themselves; text that scrolls by fractions of rows is then
-    /// 1.5 dB coarser, and typed letters are 1.5 dB finer.
+    /// The encoder does not use VP8's third reference, which only look-ahead makes good use of. That saves a twelfth of
+    /// the time. If patches are allowed, they alone use the second reference. Text that scrolls by fractions of rows is
+    /// then 1.5 dB coarser, and typed letters are 1.5 dB finer.
     var interFrameFlags: vpx_enc_frame_flags_t {
         guard codec == .vp8 else { return 0 }
         let alternate = VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_ARF
@@ -50,14 +50,14 @@ extension VideoEncoderConfiguration {
     }
 
     func applyControls(to context: borrowing VPXContext) throws(VideoEncoderError) {
-        // A block that changed by less is skipped, which saves an eighth of the time on a picture at rest.
+        // A block with a smaller change is skipped, which saves an eighth of the time on a picture at rest.
         try context.set("VP8E_SET_STATIC_THRESHOLD", VP8E_SET_STATIC_THRESHOLD, 100)
         if codec == .vp8 { try applyVP8Controls(to: context) } else { try applyVP9Controls(to: context) }
     }
 
     private func applyVP8Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
-        // A negative speed is fixed; a positive one follows the wall clock. From -7 on, scrolled text loses 1 dB and,
-        // when it moves by whole macroblocks, 10 dB.
+        // A negative speed is fixed; a positive one follows the wall clock. From -7 on, scrolled text loses 1 dB, and
+        // 10 dB when it moves by whole macroblocks.
         try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, -6)
         // Mode 1 gains 0.1 dB on a page of text and loses 0.6 dB on video. Mode 2 drops the first frame after a change of
         // the whole screen and sends that change in many small frames.
@@ -67,16 +67,17 @@ extension VideoEncoderConfiguration {
     }
 
     private func applyVP9Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
-        // 9 would save a fifth of the time on scrolled text and lose 1.8 dB.
+        // 9 would save a fifth of the time on scrolled text, and lose 1.8 dB.
         try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, 8)
-        // Without it, the frame after a change of the whole screen is 13 times as large, and takes most of a second to send.
+        // Without it, the frame after a change of the whole screen is 13 times as large, and takes most of a second to
+        // send.
         try context.set("VP9E_SET_TUNE_CONTENT", VP9E_SET_TUNE_CONTENT, Int(VP9E_CONTENT_SCREEN.rawValue))
         // With cyclic refresh the picture is sharp a quarter of a second earlier after such a change.
         try setCyclicRefresh(true, of: context)
         try context.set("VP9E_SET_ROW_MT", VP9E_SET_ROW_MT, 0)
         try context.set("VP9E_SET_TILE_COLUMNS", VP9E_SET_TILE_COLUMNS, 0)
         try context.set("VP9E_SET_FRAME_PARALLEL_DECODING", VP9E_SET_FRAME_PARALLEL_DECODING, 0)
-        // VP8 has this matrix by definition (RFC 6386 §9.2); without the tag, receivers guess by the size.
+        // VP8 has this matrix by definition (RFC 6386 §9.2). Without the tag, receivers guess by the size.
         try context.set("VP9E_SET_COLOR_SPACE", VP9E_SET_COLOR_SPACE, Int(VPX_CS_BT_601.rawValue))
         try context.set("VP9E_SET_COLOR_RANGE", VP9E_SET_COLOR_RANGE, Int(VPX_CR_STUDIO_RANGE.rawValue))
     }

@@ -1,5 +1,5 @@
-/// The transforms of VP8 on blocks of 4x4 numbers, row by row, in place (RFC 6386 §14). The inverse ones are exactly those of
-/// decoders; the forward ones undo them as nearly as integers allow.
+/// The transforms of VP8 on blocks of 4x4 numbers, row by row, in place (RFC 6386 §14). The inverse ones equal those of
+/// decoders exactly. The forward ones are their inverse as nearly as integers allow.
 ///
 /// Invariant: every pointer has 16 numbers.
 enum BlockTransform {
@@ -8,7 +8,8 @@ enum BlockTransform {
     /// Differences to coefficients: a discrete cosine transform, twice the orthonormal one.
     @inline(__always)
     static func forwardCosine(_ block: Block) {
-        // In 1/4096: sqrt(2) times the cosine and the sine of pi/8. Rows keep three more bits for the columns to round.
+        // In 1/4096: sqrt(2) times the cosine and the sine of pi/8. Rows keep three further bits, which the columns
+        // round.
         let (cosine, sine): (Int32, Int32) = (5352, 2217)
         for row in 0..<4 {
             let line = block + 4 * row
@@ -59,11 +60,11 @@ enum BlockTransform {
     @inline(__always)
     private static func timesSine(_ value: Int32) -> Int32 { (value * 35468) >> 16 }
 
-    /// Times sqrt(2) cos(pi/8): once the value, and the fraction in 1/65536.
+    /// Times sqrt(2) cos(pi/8): the value, plus the fraction in 1/65536.
     @inline(__always)
     private static func timesCosine(_ value: Int32) -> Int32 { value + (value * 20091) >> 16 }
 
-    /// The 16 mean values of a macroblock's luma blocks to their own coefficients: half of a Walsh-Hadamard transform.
+    /// The 16 means of a macroblock's luma blocks to coefficients: half of a Walsh-Hadamard transform.
     static func forwardWalsh(_ block: Block) {
         walsh(block)
         for index in 0..<16 { block[index] = (block[index] + (block[index] < 0 ? 0 : 1)) >> 1 }
@@ -75,7 +76,7 @@ enum BlockTransform {
         for index in 0..<16 { block[index] = (block[index] + 3) >> 3 }
     }
 
-    /// The sums and differences, which are their own inverse but for a factor of 16.
+    /// The sums and differences. They are their own inverse except for a factor of 16.
     @inline(__always)
     private static func walsh(_ block: Block) {
         for column in 0..<4 { walshLine(block + column, 4) }

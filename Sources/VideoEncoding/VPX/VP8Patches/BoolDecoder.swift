@@ -1,8 +1,8 @@
-/// Reads what `BoolEncoder` writes (RFC 6386 §7.3). Beyond the end there are zeros.
+/// Reads the output of `BoolEncoder` (RFC 6386 §7.3). Beyond the end there are zeros.
 struct BoolDecoder: ~Escapable {
     private let bytes: Span<UInt8>
     private var next: Int
-    /// Two bytes of the number, shifted so far that the first one is on the scale of `range`.
+    /// Two bytes of the number, shifted so that the first one is on the scale of `range`.
     private var value: UInt32 = 0
     private var range: UInt32 = 255
     private var shiftsToByte = 8
@@ -42,7 +42,7 @@ struct BoolDecoder: ~Escapable {
         return bit
     }
 
-    /// A number of so many bits, the highest first, each as probable as not.
+    /// A number of `count` bits, the highest first, each as probable as not.
     mutating func read(bits count: Int) -> Int {
         var number = 0
         for _ in 0..<count { number = number << 1 | (read(128) ? 1 : 0) }

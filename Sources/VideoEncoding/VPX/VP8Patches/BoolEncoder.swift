@@ -1,8 +1,8 @@
 /// Codes bits of known probability into few bytes (RFC 6386 §7.3).
 struct BoolEncoder {
     private(set) var bytes: [UInt8] = []
-    /// The lower end of the interval: 8 bits on the scale of `range`, above them `pending` bits that nothing but a carry
-    /// will change, and above those the carry.
+    /// The lower end of the interval: 8 bits on the scale of `range`, above them `pending` bits that only a carry can
+    /// change, and above those the carry.
     private var bottom: UInt32 = 0
     /// The length of the interval; 128...255 between two bits.
     private var range: UInt32 = 255
@@ -39,7 +39,7 @@ struct BoolEncoder {
         for bit in (0..<count).reversed() { write(value >> bit & 1 != 0, 128) }
     }
 
-    /// Ends the coding. What a decoder finds beyond the last byte must be zeros, which it assumes by itself.
+    /// Ends the coding. Decoders assume zeros beyond the last byte.
     mutating func finish() {
         bottom <<= 8 - pending
         pending = 8
@@ -57,7 +57,7 @@ struct BoolEncoder {
         pending -= 8
     }
 
-    /// Adds one to the number that all bytes make up.
+    /// Adds one to the number that all bytes form.
     private mutating func carry() {
         var index = bytes.count - 1
         while bytes[index] == 255 {

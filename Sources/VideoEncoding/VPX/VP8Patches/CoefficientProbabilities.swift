@@ -1,5 +1,5 @@
-/// The probabilities that VP8 codes coefficients with: for 4 kinds of block, 8 bands of positions, 3 contexts and 11 nodes
-/// of the token tree, in this order (RFC 6386 §13.3).
+/// VP8's probabilities of coefficients: for 4 kinds of block, 8 bands of positions, 3 contexts and 11 nodes of the
+/// token tree, in this order (RFC 6386 §13.3).
 enum CoefficientProbabilities {
     /// The index of the first of the 11 nodes.
     static func offset(block: Int, band: Int, context: Int) -> Int { ((block * 8 + band) * 3 + context) * 11 }

@@ -2,7 +2,7 @@ import Pixels
 
 /// The difference of a macroblock from its prediction, transformed and quantized.
 final class MacroblockResidual {
-    /// The quantizer index of RFC 6386 §14.1, fine enough for text that stays, and its steps.
+    /// The quantizer index of RFC 6386 §14.1, fine enough for text at rest, and its steps.
     static let quantizerIndex = 3
     private static let lumaStep: Int32 = 7
     private static let firstMeanStep: Int32 = 14
@@ -32,7 +32,7 @@ final class MacroblockResidual {
         }
     }
 
-    /// 25 blocks of 16: differences, then coefficients as decoders will have them.
+    /// 25 blocks of 16: differences, then coefficients as in decoders.
     private let blocks: UnsafeMutablePointer<Int32>
     private let predicted = PlaneMemory(columns: 1, rows: 1)
     /// The memory of `predicted`: 16x16 of luma, 8x8 of U, 8x8 of V.
@@ -58,12 +58,12 @@ final class MacroblockResidual {
 
     func levels(of block: Int) -> UnsafePointer<Int32> { UnsafePointer(levels + 16 * block) }
 
-    /// Predicts a macroblock from another picture, some rows further down.
+    /// Predicts a macroblock from another picture, `rows` further down.
     func predict(from planes: PatchEncoder.Planes, _ column: Int, _ row: Int, rows: Int) {
         predictor.predict(column..<column + 1, row, from: planes, rows: rows, into: predicted.planes)
     }
 
-    /// The sum of absolute differences between the prediction and what is to be shown, in luma.
+    /// The sum of absolute differences between the prediction and the source, in luma.
     func distance(to source: Source, _ column: Int, _ row: Int) -> Int {
         let (width, height) = inside(source, column, row)
         var sum: UInt32 = 0
@@ -131,7 +131,7 @@ final class MacroblockResidual {
         }
     }
 
-    /// How much of a macroblock is in the picture. Pixels beyond its edge differ by nothing.
+    /// The part of a macroblock that is in the picture. Pixels beyond the edge have no difference.
     private func inside(_ source: Source, _ column: Int, _ row: Int) -> (width: Int, height: Int) {
         let size = source.layout.size
         return (min(16, size.width - column * 16), min(16, size.height - row * 16))
@@ -184,7 +184,7 @@ final class MacroblockResidual {
         _ step: Int32,
         _ inverse: Int32
     ) -> Int32 {
-        // Rounded down a little more often than up, which saves bits for small loss.
+        // Rounds down a little more often than up, which saves bits for a small loss.
         let magnitude = min(((abs(coefficient[0]) + (step * 7) >> 4) * inverse) >> 16, Int32(TokenWriter.mostLevel))
         let level = coefficient[0] < 0 ? -magnitude : magnitude
         levels[position] = level

@@ -1,25 +1,25 @@
 import Pixels
 
-/// Writes VP8 frames that change or move a few macroblocks of the picture and leave all others alone.
+/// Writes VP8 frames that change or move a few macroblocks of the picture and leave all others unchanged.
 ///
-/// An encoder for whole pictures touches every macroblock of each frame, whether it changes or not, which costs more
-/// than a millisecond. Such a frame here costs what its changes cost: each macroblock is predicted from the same place of
-/// the picture before, and what is to be changed gets the difference.
+/// An encoder of whole pictures touches every macroblock of each frame, which costs more than a millisecond. The cost
+/// of a frame here depends on its changes alone: each macroblock is predicted from the same place of the picture
+/// before, and changed ones get the difference.
 ///
-/// The encoder whose pictures are patched never learns of it. A patch shows what it makes of the decoder's last frame, and
-/// stores it as the golden frame only, which that encoder does not use; later patches build upon that. The last frame and
-/// all probabilities stay as they were (RFC 6386 §9.7, §9.11), so the encoder's next frame follows its own last one. It
-/// has to encode anew what was patched in between.
+/// The encoder of the patched pictures never learns of it. A patch builds on the decoder's last frame, and is stored as
+/// the golden frame only, which that encoder does not use. Later patches build on the golden frame. The last frame and
+/// all probabilities stay unchanged (RFC 6386 §9.7, §9.11), so the encoder's next frame follows its own last one. It
+/// must encode the patched macroblocks anew.
 ///
-/// To a decoder that is a stream of two temporal layers, as libwebrtc sends them of screens: the lower one uses and
-/// refreshes the last frame only, the upper one uses both and refreshes the golden frame, or nothing.
+/// To a decoder it is a stream of two temporal layers, as libwebrtc sends them of screens. The lower one uses and
+/// refreshes the last frame only. The upper one uses both and refreshes the golden frame, or nothing.
 struct PatchEncoder {
     /// The quantizer of patches, in libvpx's numbers from 0 to 63.
     static let quantizer = 3
 
     /// A picture as VP8 decoders keep it: planes of Y, U and V, complete macroblocks.
     ///
-    /// Invariant: whoever makes one knows that the planes are as large as that.
+    /// Invariant: the planes have that size. The caller of the initializer ensures it.
     struct Planes {
         let pointers: (y: UnsafeMutablePointer<UInt8>, u: UnsafeMutablePointer<UInt8>, v: UnsafeMutablePointer<UInt8>)
         let strides: (y: Int, u: Int, v: Int)
@@ -28,7 +28,7 @@ struct PatchEncoder {
             PlanarPicture.Source(pointers.y, pointers.u, pointers.v, strides: strides)
         }
 
-        /// The same planes from a macroblock on.
+        /// The same planes, beginning at a macroblock.
         func from(_ column: Int, _ row: Int) -> Planes {
             let y = pointers.y + 16 * (row * strides.y + column)
             let u = pointers.u + 8 * (row * strides.u + column)
@@ -39,7 +39,7 @@ struct PatchEncoder {
 
     /// Macroblocks that patches have changed since the last frame of the encoder.
     private(set) var patched: BlockSet
-    /// Macroblocks that are in the reconstruction as decoders have them; all others are as in the encoder's last frame.
+    /// Macroblocks whose reconstruction is that of decoders. All others equal the encoder's last frame.
     private var held: BlockSet
     private var tracker = ProbabilityTracker()
     /// Whether the probabilities are known.
@@ -48,9 +48,9 @@ struct PatchEncoder {
     private var isSpoiled = false
     /// Whether the golden frame holds the picture, and not the last frame.
     private var isOnGolden = false
-    /// The picture as decoders have it, in macroblocks that are held; elsewhere nothing of use.
+    /// The decoders' picture in held macroblocks; undefined elsewhere.
     private(set) var reconstruction: PlaneMemory
-    /// Where the next picture is put together while parts of the present one are still needed.
+    /// Memory for the next picture while parts of the present one are still needed.
     private var spare: PlaneMemory
     private let version: Int
     private let prediction: Prediction
@@ -80,10 +80,10 @@ struct PatchEncoder {
     /// Whether there is a frame to patch.
     var canPatch: Bool { isFollowing && !isSpoiled }
 
-    /// Notes that the encoder has made a frame, which is the decoder's last one now.
+    /// Records a frame of the encoder, which is now the decoder's last one.
     mutating func noteFrame(_ data: Span<UInt8>) {
         let isKeyframe = data.count > 0 && data[0] & 1 == 0
-        // Once lost, the probabilities are known again after a keyframe.
+        // After a loss, the probabilities are known again with the next keyframe.
         isFollowing = (isFollowing || isKeyframe) && tracker.note(data)
         isSpoiled = false
         isOnGolden = false
@@ -91,17 +91,17 @@ struct PatchEncoder {
         held.removeAll()
     }
 
-    /// Makes a frame that shows `picture` in some macroblocks, and all others as they are.
+    /// Makes a frame that shows `picture` in some macroblocks and leaves all others unchanged.
     ///
     /// - Parameters:
-    ///   - blocks: macroblocks to change; with none the frame repeats the picture.
-    ///   - scroll: macroblocks that are moved; those that are also in `blocks` get the difference after that. The other ones
-    ///     of `blocks` may be predicted with the same motion.
-    ///   - base: the decoder's last frame, as the encoder has it.
+    ///   - blocks: macroblocks to change. With none, the frame repeats the picture.
+    ///   - scroll: macroblocks to move. Those that are also in `blocks` then get the difference. Other ones of `blocks`
+    ///     may be predicted with the same motion.
+    ///   - base: the decoder's last frame, from the encoder.
     ///   - limit: the largest size of the frame, in bytes.
     ///   - body: gets the frame; the data is valid until it returns.
-    /// - Returns: what `body` returns; nil when VP8 cannot code the scroll, or the frame would be larger: then the next one
-    ///   must be the encoder's.
+    /// - Returns: the result of `body`; nil if VP8 cannot code the scroll, or the frame would be larger. Then the
+    ///   encoder must make the next frame.
     mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
         _ blocks: BlockSet,
@@ -139,7 +139,7 @@ struct PatchEncoder {
         return body(frame.span)
     }
 
-    /// Writes all macroblocks, none of which moves. Returns false when the coefficients take more than `limit` bytes.
+    /// Writes all macroblocks without motion. Returns false if the coefficients take more than `limit` bytes.
     private mutating func writeInPlace(
         _ blocks: BlockSet,
         _ source: MacroblockResidual.Source,
@@ -157,7 +157,7 @@ struct PatchEncoder {
                     isCoded = residual.compute(source, column, row)
                 }
                 writeHead(isCoded: isCoded, codedProbability)
-                // The probability of "no motion" depends on the number of neighbours, none of which moves.
+                // The probability of "no motion" depends on the number of neighbours. None of them moves.
                 modes.write(false, column > 0 && row > 0 ? 234 : column > 0 || row > 0 ? 135 : 7)
                 writeRest(isCoded: isCoded, into: reconstruction, column, row)
             }
@@ -166,7 +166,7 @@ struct PatchEncoder {
         return true
     }
 
-    /// Writes all macroblocks, some of which are moved. Returns false when the coefficients take more than `limit` bytes.
+    /// Writes all macroblocks, some with motion. Returns false if the coefficients take more than `limit` bytes.
     private mutating func writeMoved(
         _ blocks: BlockSet,
         _ scroll: Scroll,
@@ -190,7 +190,7 @@ struct PatchEncoder {
                 writeHead(isCoded: isCoded, codedProbability)
                 vectors.write(isMoved ? scroll.rows : 0, column, row, to: &modes, tracker.vectors)
                 if isMoved { patched.insert(column: column, row: row) }
-                // Neighbours with the same motion are copied at once.
+                // Adjacent macroblocks with the same motion are copied together.
                 let motion = isCoded ? nil : isMoved ? scroll.rows : 0
                 if motion != run.motion {
                     copy(run.start..<column, row, run.motion)
@@ -205,9 +205,9 @@ struct PatchEncoder {
         return true
     }
 
-    /// Whether a macroblock resembles the picture some rows further down more than the picture in its own place.
+    /// Whether a macroblock resembles the picture `rows` further down more than the picture at its own place.
     private func isNearer(_ column: Int, _ row: Int, _ rows: Int, to source: MacroblockResidual.Source) -> Bool {
-        // No vector may reach beyond the border that decoders keep around the picture.
+        // A vector must stay within the border that decoders keep around the picture.
         if abs(rows) > 16 { return false }
         residual.predict(from: reconstruction.planes, column, row, rows: rows)
         let distance = residual.distance(to: source, column, row)
@@ -215,15 +215,15 @@ struct PatchEncoder {
         return distance < residual.distance(to: source, column, row)
     }
 
-    /// Takes over macroblocks that have no difference; none where `motion` is nil.
+    /// Copies macroblocks without a difference; none if `motion` is nil.
     private func copy(_ columns: Range<Int>, _ row: Int, _ motion: Int?) {
         guard let motion, !columns.isEmpty else { return }
         let target = spare.planes.from(columns.lowerBound, row)
         prediction.predict(columns, row, from: reconstruction.planes, rows: motion, into: target)
     }
 
-    /// Puts what patches have made of a picture into a copy of the encoder's last frame. Returns false when that is lost with
-    /// a patch that was given up.
+    /// Copies the patched macroblocks into a copy of the encoder's last frame. Returns false if they are lost with an
+    /// aborted patch.
     func copyHeld(into picture: inout PlanarPicture) -> Bool {
         if isSpoiled { return false }
         held.forEachRectangle { columns, rows in
@@ -232,7 +232,7 @@ struct PatchEncoder {
         return true
     }
 
-    /// Takes the whole picture into the reconstruction.
+    /// Copies the whole picture into the reconstruction.
     private mutating func hold(_ base: Planes) {
         if held.isFull { return }
         for row in 0..<held.rows {
@@ -260,7 +260,7 @@ struct PatchEncoder {
         }
     }
 
-    /// The frame header but for its first three bytes (RFC 6386 §9.3 to §9.11, §19.2).
+    /// The frame header without its first three bytes (RFC 6386 §9.3 to §9.11, §19.2).
     private mutating func beginFrame(refreshesGolden: Bool, _ codedProbability: UInt8) {
         modes.removeAll()
         tokens.encoder.removeAll()
@@ -310,7 +310,7 @@ struct PatchEncoder {
         }
     }
 
-    /// Writes the tokens of one block, and notes for its neighbours whether there are any.
+    /// Writes the tokens of one block, and records for its neighbours whether there are any.
     private mutating func writeTokens(_ block: Int, _ kind: TokenWriter.Kind, _ top: Int, _ side: Int) {
         let context = Int(above[top] + left[side])
         let hasAny = tokens.write(residual.levels(of: block), kind, context: context, tracker.coefficients)
@@ -318,14 +318,14 @@ struct PatchEncoder {
         left[side] = hasAny ? 1 : 0
     }
 
-    /// Puts the frame together. Returns its size in bytes; nil when that of its first partition has more than 19 bits.
+    /// Assembles the frame. Returns its size in bytes; nil if the size of its first partition has more than 19 bits.
     private mutating func finishFrame() -> Int? {
         modes.finish()
         tokens.encoder.finish()
         let size = modes.bytes.count
         guard size < 1 << 19 else { return nil }
         frame.removeAll(keepingCapacity: true)
-        // An inter frame that is shown, and the size of its first partition (RFC 6386 §9.1).
+        // A shown inter frame, and the size of its first partition (RFC 6386 §9.1).
         let tag = 1 | version << 1 | 1 << 4 | size << 5
         for shift in [0, 8, 16] { frame.append(UInt8(truncatingIfNeeded: tag >> shift)) }
         frame += modes.bytes

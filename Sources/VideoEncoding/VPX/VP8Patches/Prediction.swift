@@ -1,9 +1,9 @@
 import Glibc
 
-/// How VP8 predicts macroblocks from another picture, in which they stood some whole rows further up or down (RFC 6386 §18).
-/// Rows beyond the edge of that picture are like its outermost ones.
+/// VP8's prediction of macroblocks from another picture, some whole rows further up or down (RFC 6386 §18). Rows beyond
+/// the edge of that picture equal its outermost ones.
 struct Prediction {
-    /// Whether half a row of chroma is interpolated from six rows, as version 0 of the bitstream has it, or from two.
+    /// Whether half a row of chroma is interpolated from six rows, as in version 0 of the bitstream, or from two.
     let isSixTap: Bool
     /// How many rows of macroblocks the picture has.
     let rowCount: Int
@@ -11,7 +11,7 @@ struct Prediction {
     /// Predicts macroblocks that stand side by side in a row.
     ///
     /// - Parameters:
-    ///   - rows: how many rows of luma further down they stand in `source`; negative for further up.
+    ///   - rows: how many rows of luma further down the source is; negative for further up.
     ///   - target: planes that begin with the first of these macroblocks.
     func predict(
         _ columns: Range<Int>,
@@ -26,7 +26,7 @@ struct Prediction {
                 source + min(max(number, 0), rowCount * side - 1) * stride + columns.lowerBound * side
             }
             let width = columns.count * side
-            // Rounded down, so that what is left is half a row or none.
+            // Rounded down, so that the rest is half a row or none.
             let first = row * side + halfRows >> 1
             for y in first..<first + side {
                 let target = target + (y - first) * newStride

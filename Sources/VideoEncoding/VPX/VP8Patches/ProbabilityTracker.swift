@@ -1,11 +1,11 @@
-/// Follows the probabilities of coefficients and motion vectors through a stream of VP8 frames: each frame keeps those of
-/// the one before but for what its header changes (RFC 6386 §9, §19.2).
+/// Tracks the probabilities of coefficients and motion vectors through a stream of VP8 frames. Each frame keeps those
+/// of the one before, except for changes in its header (RFC 6386 §9, §19.2).
 struct ProbabilityTracker {
-    /// What the next frame starts with.
+    /// The probabilities at the start of the next frame.
     private(set) var coefficients = CoefficientProbabilities.defaults
     private(set) var vectors = VectorProbabilities.defaults
 
-    /// Takes note of a frame. Returns false when its header is cut off or none of VP8's.
+    /// Reads a frame. Returns false if its header is truncated or not VP8's.
     mutating func note(_ frame: Span<UInt8>) -> Bool {
         guard frame.count > 10 else { return false }
         let isKeyframe = frame[0] & 1 == 0
@@ -27,7 +27,7 @@ struct ProbabilityTracker {
             if !refreshesAlternate { _ = decoder.read(bits: 2) }
             _ = decoder.read(bits: 2)  // sign biases
         }
-        // Without it, the changes hold for this frame only.
+        // Without the flag, the changes hold for this frame only.
         guard decoder.readFlag() else { return true }
         if !isKeyframe { _ = decoder.readFlag() }  // refreshes the last frame
         decoder.readCoefficientChanges(of: &coefficients)

@@ -2,7 +2,7 @@
 struct TokenWriter {
     /// The kinds of block, as the probabilities number them.
     enum Kind: Int {
-        /// Luma whose mean is in another block: its first coefficient is left out.
+        /// Luma whose mean is in another block. Its first coefficient is left out.
         case lumaWithoutMean = 0
         /// The means of the 16 luma blocks.
         case means = 1
@@ -10,11 +10,11 @@ struct TokenWriter {
     }
 
     private static let bands: [Int] = [0, 1, 2, 3, 6, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7]
-    /// Position 0...15 in the order of coding to the place in the block.
+    /// The place in the block of positions 0...15 in the order of coding.
     static let zigzag: [Int] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15]
 
-    /// The categories of levels above 4 (§13.2): the least level of each, and the probabilities of the bits that say how much
-    /// larger a level is.
+    /// The categories of levels above 4 (§13.2): the least level of each, and the probabilities of the bits of the
+    /// difference from it.
     private static let categories: [(least: Int, bits: [UInt8])] = [
         (5, [159]),
         (7, [165, 145]),
@@ -26,13 +26,13 @@ struct TokenWriter {
 
     var encoder = BoolEncoder()
 
-    /// The largest level: eleven bits can say it in the last category, and decoders can multiply it by any step.
+    /// The largest level. The last category can code it in eleven bits, and decoders can multiply it by any step.
     static let mostLevel = 2047
 
     /// - Parameters:
     ///   - levels: 16 quantized coefficients, in the order of coding, no larger than `mostLevel`.
     ///   - context: how many of the blocks above and on the left have coefficients.
-    /// - Returns: whether this one has.
+    /// - Returns: whether this one has any.
     mutating func write(
         _ levels: UnsafePointer<Int32>,
         _ kind: Kind,

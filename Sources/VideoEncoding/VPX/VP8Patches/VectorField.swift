@@ -1,13 +1,13 @@
-/// The motion of a frame's macroblocks, each of which stands still or moves by the same number of rows, and the way VP8
-/// codes it: by what the neighbours do (RFC 6386 §16.3).
+/// The motion of a frame's macroblocks, each of which stands still or moves by the same number of rows. VP8 codes it by
+/// the motion of neighbours (RFC 6386 §16.3).
 struct VectorField {
-    /// How far, in pixels, a vector may reach beyond the picture: a macroblock is then predicted from border alone. Vectors of
-    /// neighbours that reach further are cut.
+    /// How far a vector may reach beyond the picture, in pixels: the macroblock is then predicted from the border
+    /// alone. Longer vectors of neighbours are cut.
     private static let border = 16
 
     private let columns: Int
     private let rows: Int
-    /// The motion of the row above, from the left, with a macroblock beyond each edge; nil where there is none.
+    /// The motion of the row above, from the left, with a macroblock beyond each edge; nil for none.
     private var above: [Int?]
     private var current: [Int?]
 
@@ -26,8 +26,8 @@ struct VectorField {
 
     /// Codes the motion of the next macroblock, from left to right and from top to bottom.
     ///
-    /// - Parameter motion: how many rows further down it is predicted from: within `Scroll.range`, and at most just beyond
-    ///   the picture.
+    /// - Parameter motion: how many rows further down the source is: within `Scroll.range`, and at most just beyond the
+    ///   picture.
     mutating func write(
         _ motion: Int,
         _ column: Int,
@@ -66,7 +66,7 @@ struct VectorField {
         encoder.write(component: 0, probabilities, from: VectorProbabilities.columns)
     }
 
-    /// A vector that reaches no further beyond the picture than the border.
+    /// A vector, cut at the border.
     private func cut(_ motion: Int, _ row: Int) -> Int {
         let top = -16 * row - Self.border
         let bottom = 16 * (rows - 1 - row) + Self.border

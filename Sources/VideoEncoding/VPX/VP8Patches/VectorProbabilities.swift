@@ -1,4 +1,4 @@
-/// The probabilities that VP8 codes motion vectors with: 19 for rows, then 19 for columns (RFC 6386 §17.2).
+/// VP8's probabilities of motion vectors: 19 for rows, then 19 for columns (RFC 6386 §17.2).
 enum VectorProbabilities {
     /// The probabilities of a keyframe.
     static let defaults: [UInt8] = [
@@ -40,7 +40,7 @@ extension BoolEncoder {
             for bit in [0, 1, 2, 9, 8, 7, 6, 5, 4] {
                 write(magnitude >> bit & 1 != 0, probabilities[start + P.long + bit])
             }
-            // With none of the higher ones it must be set.
+            // If no higher bit is set, this one must be.
             if magnitude > 15 { write(magnitude & 8 != 0, probabilities[start + P.long + 3]) }
         }
         write(component < 0, probabilities[start + P.sign])
