@@ -1,9 +1,9 @@
 import Media
 
-/// The sizes that the headers of a frame announce. The libraries take memory by them before they look at the rest: a few bytes
+/// The sizes in the headers of a frame. The libraries allocate memory by them before they read the rest: a few bytes
 /// could take gigabytes.
 enum AnnouncedSize {
-    /// - Throws: for a size that `VideoDecoder` does not take.
+    /// - Throws: for a size that `VideoDecoder` does not accept.
     static func check(_ frame: Span<UInt8>, _ codec: VideoCodec) throws(VideoDecoderError) {
         switch codec {
         case .vp8: try checkVP8(frame)
@@ -18,7 +18,7 @@ enum AnnouncedSize {
         }
     }
 
-    /// RFC 6386 §9.1: a keyframe has its size in 14 bits each.
+    /// A keyframe has its size in 14 bits each (RFC 6386 §9.1).
     private static func checkVP8(_ frame: Span<UInt8>) throws(VideoDecoderError) {
         guard frame.count > 0, frame[0] & 1 == 0 else { return }
         guard frame.count >= 10 else { throw .truncated }
@@ -53,7 +53,7 @@ enum AnnouncedSize {
         let isResilient = try bits.read(1) == 1
         if !isInter {
             _ = try bits.read(24)
-            // The colour space, and unless it is RGB the range.
+            // The colour space and, unless it is RGB, the range.
             guard try bits.read(3) != 7 else { throw .format }
             _ = try bits.read(1)
             return try checkVP9Size(&bits)
@@ -64,7 +64,7 @@ enum AnnouncedSize {
             _ = try bits.read(24 + 8)
             return try checkVP9Size(&bits)
         }
-        // The references: those to renew, and three with their sign.
+        // The references: those to refresh, and three with their sign.
         _ = try bits.read(8 + 3 * 4)
         for _ in 0..<3 where try bits.read(1) == 1 { return }
         try checkVP9Size(&bits)
@@ -74,7 +74,7 @@ enum AnnouncedSize {
         try check(try bits.read(16) + 1, try bits.read(16) + 1)
     }
 
-    /// AV1 §5.3: all OBUs with their sizes. A frame is no larger than its sequence allows, which the library checks.
+    /// All OBUs with their sizes (AV1 §5.3). A frame is no larger than its sequence allows, which the library checks.
     private static func checkAV1(_ frame: Span<UInt8>) throws(VideoDecoderError) {
         var place = 0
         while place < frame.count {
@@ -130,9 +130,9 @@ enum AnnouncedSize {
     }
 }
 
-/// The sizes of its frames with which a superframe ends (VP9 bitstream specification, annex B).
+/// The index with the sizes of frames at the end of a superframe (VP9 bitstream specification, annex B).
 enum VP9Index {
-    /// The bytes of the index; nil where there is none.
+    /// The bytes of the index; nil if there is none.
     static func size(in frame: Span<UInt8>) -> Int? {
         guard frame.count > 0 else { return nil }
         let marker = frame[frame.count - 1]
@@ -141,10 +141,9 @@ enum VP9Index {
         return size
     }
 
-    /// A frame with an index of itself. Without one, libvpx also decodes what follows the frame, of which nobody has seen the
-    /// size.
+    /// A frame with an index. Without one, libvpx would also decode bytes behind the frame, with unchecked sizes.
     static func adding(to frame: Span<UInt8>) -> [UInt8] {
-        // One frame, its size in four bytes.
+        // One frame, with its size in four bytes.
         let marker: UInt8 = 0b110_11_000
         var bytes = frame.withUnsafeBufferPointer { Array($0) }
         bytes.append(marker)

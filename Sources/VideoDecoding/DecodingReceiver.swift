@@ -3,14 +3,14 @@ package import Pixels
 import Posix
 import Synchronization
 
-/// Decodes what a peer sends, on a thread of its own. What is damaged is left out, and a keyframe asked for.
+/// Decodes a peer's video on a thread of its own. Damaged frames are left out, and a keyframe is asked for.
 ///
 /// Close it: until then its thread keeps it alive.
 package final class DecodingReceiver: FrameReceiver {
-    /// What the thread has to do. A peer that comes or goes takes the frames of another one away.
+    /// Work for the thread. A change of peer drops the frames of the one before.
     private enum Work {
         case frame(ReceivedFrame)
-        /// There is no peer any more, or another one.
+        /// The peer is gone, or another one has come.
         case clear
 
         var isFrame: Bool { if case .frame = self { true } else { false } }
@@ -19,12 +19,12 @@ package final class DecodingReceiver: FrameReceiver {
     private struct State {
         var work: [Work] = []
         var requestKeyframe: (@Sendable () -> Void)?
-        /// Whether frames are left out until the next keyframe.
+        /// Whether frames are dropped until the next keyframe.
         var awaitsKeyframe = true
         var isClosed = false
     }
 
-    /// The most frames that wait to be decoded.
+    /// The most frames that wait for decoding.
     package static let limit = 16
 
     private let state = Mutex(State())
@@ -37,10 +37,10 @@ package final class DecodingReceiver: FrameReceiver {
     /// Starts the thread, on which all closures are called.
     ///
     /// - Parameters:
-    ///   - show: gets each picture, and may keep it if it leaves another one in its place. Returns whether it takes more: once it
-    ///     does not, no frame is decoded any more.
-    ///   - clear: is called when there is no peer any more whose pictures were shown.
-    ///   - report: gets a sentence on the first frame of each peer that cannot be decoded.
+    ///   - show: gets each picture, and may keep it if it leaves another one in its place. Returns whether it takes
+    ///     more. After false, no frame is decoded any more.
+    ///   - clear: called when the peer of the shown pictures is gone.
+    ///   - report: gets a sentence on each peer's first frame that cannot be decoded.
     package init(
         show: @escaping @Sendable (inout PlanarPicture) -> Bool,
         clear: @escaping @Sendable () -> Void,
@@ -53,7 +53,7 @@ package final class DecodingReceiver: FrameReceiver {
     package func begin(_ requestKeyframe: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.work.removeAll { $0.isFrame }
-            // Nobody has said that the earlier peer has gone.
+            // The end of the earlier peer was not reported.
             if state.requestKeyframe != nil, state.work.isEmpty { state.work = [.clear] }
             state.requestKeyframe = requestKeyframe
             state.awaitsKeyframe = true
@@ -85,7 +85,7 @@ package final class DecodingReceiver: FrameReceiver {
         bell.ring()
     }
 
-    /// Ends the thread. Frames that wait are not decoded any more.
+    /// Ends the thread. Waiting frames are dropped.
     package func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()
@@ -124,15 +124,15 @@ package final class DecodingReceiver: FrameReceiver {
                 }
             } catch {
                 decoder = nil
-                if !hasReported { report("what the other side sends cannot be shown: \(error)") }
+                if !hasReported { report("the other side's picture cannot be shown: \(error)") }
                 hasReported = true
                 lose(error)
             }
         }
     }
 
-    /// Nothing before the next keyframe can be decoded. Another one of the same size and format would be as useless: it is not
-    /// asked for.
+    /// Drops all frames until the next keyframe. Another keyframe of the same size and format would be as useless, so
+    /// it is not asked for.
     private func lose(_ error: VideoDecoderError) {
         let isDamaged =
             switch error {

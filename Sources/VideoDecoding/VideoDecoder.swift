@@ -3,9 +3,9 @@ internal import CVPX
 package import Media
 package import Pixels
 
-/// A decoder of libvpx or libaom, with one thread. What peers send is not trusted: whatever is wrong with it is an error.
+/// A decoder of libvpx or libaom, with one thread. Peers are not trusted: any fault of a frame is an error.
 package struct VideoDecoder: ~Copyable {
-    /// Widths and heights that are taken, in pixels.
+    /// Accepted widths and heights, in pixels.
     package static let sides = 2...4096
 
     private enum Library {
@@ -52,7 +52,7 @@ package struct VideoDecoder: ~Copyable {
         }
     }
 
-    /// Decodes a frame. Of a picture of odd width or height, the last column or row is left out.
+    /// Decodes a frame. At an odd width or height, the last column or row is left out.
     ///
     /// - Returns: whether the frame shows a picture, which is then in `picture`.
     package mutating func decode(_ frame: Span<UInt8>, into picture: inout PlanarPicture) throws(VideoDecoderError)

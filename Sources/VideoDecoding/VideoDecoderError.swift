@@ -1,8 +1,8 @@
 import Pixels
 
-/// Why a frame of a peer makes no picture.
+/// The reason why a frame of a peer makes no picture.
 package enum VideoDecoderError: Error, Equatable {
-    /// A picture of that size is announced: too large, or less than two pixels wide or high.
+    /// The announced size is too large, or less than two pixels wide or high.
     case size(width: Int, height: Int)
     /// It has another format than 8 bits and 4:2:0.
     case format
