@@ -1,13 +1,13 @@
 internal import CPixels
 
 extension BlockSet {
-    /// Adds those blocks, side by side in one row of blocks, in which two images differ.
+    /// Adds the blocks of one row in which two images differ.
     ///
     /// - Parameters:
-    ///   - first: An image of these blocks, its first pixel first.
-    ///   - firstStride: Bytes from a row of it to the next.
+    ///   - first: The image of these blocks, from its first pixel on.
+    ///   - firstStride: Bytes from a row to the next.
     ///   - second: The other image.
-    ///   - secondStride: Bytes from a row of it to the next.
+    ///   - secondStride: Bytes from a row to the next.
     ///   - bytesPerPixel: Of both.
     package mutating func insertDifferences(
         _ first: RawSpan,
@@ -41,7 +41,7 @@ extension BlockSet {
         }
     }
 
-    /// Lets `body` set the bits of those of `columns` that are to be added, the lowest bit being the first.
+    /// Lets `body` set the bits of the columns to add, the lowest bit being the first.
     fileprivate mutating func insert(columns: Range<Int>, row: Int, _ body: (UnsafeMutablePointer<UInt64>) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: (columns.count + 63) / 64) { bits in
             bits.initialize(repeating: 0)
@@ -58,7 +58,7 @@ extension BlockSet {
 }
 
 extension NV12Picture {
-    /// Makes a part of the picture equal to that of another, and adds the macroblocks that were not.
+    /// Copies a part of another picture, and adds the macroblocks that differed.
     ///
     /// - Parameters:
     ///   - region: Even, within the picture.
@@ -74,7 +74,7 @@ extension NV12Picture {
             let nextY = min((y / side + 1) * side, end.y)
             var x = region.x
             while x < end.x {
-                // To the first border between blocks, then all the rest at once.
+                // Up to the first border between blocks, then all the rest at once.
                 let nextX = x % side == 0 ? end.x : min((x / side + 1) * side, end.x)
                 let part = PixelRect(x: x, y: y, width: nextX - x, height: nextY - y)
                 changed.insert(columns: x / side..<(nextX - 1) / side + 1, row: y / side) { bits in

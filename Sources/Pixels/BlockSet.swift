@@ -1,5 +1,5 @@
-/// A set of the square blocks that a picture is divided into, from its top left corner on: tiles of 64 pixels where
-/// changes are tracked, macroblocks of 16 where they are encoded. The blocks at the right and lower edge may be smaller.
+/// A set of square blocks of a picture, counted from its top left corner: tiles of 64 pixels to track changes,
+/// macroblocks of 16 to encode them. Blocks at the right and lower edge may be smaller.
 package struct BlockSet: Equatable, Sendable {
     /// The side of a tile in pixels.
     package static let tile = 64
@@ -13,7 +13,7 @@ package struct BlockSet: Equatable, Sendable {
     package let columns: Int
     package let rows: Int
     private let wordsPerRow: Int
-    /// One bit a block, row by row; each row begins a word, and bits beyond the last column are 0.
+    /// One bit a block, row by row. Each row begins a word, and bits beyond the last column are 0.
     private var words: [UInt64]
 
     /// An empty set.
@@ -41,7 +41,7 @@ package struct BlockSet: Equatable, Sendable {
         words[row * wordsPerRow + column / 64] |= 1 << UInt64(column % 64)
     }
 
-    /// Adds blocks that stand side by side in each of some rows.
+    /// Adds adjacent blocks in each of some rows.
     package mutating func insert(columns: Range<Int>, rows: Range<Int>) {
         precondition(columns.upperBound <= self.columns && rows.upperBound <= self.rows, "blocks beyond the picture")
         if columns.isEmpty { return }
@@ -52,7 +52,7 @@ package struct BlockSet: Equatable, Sendable {
         }
     }
 
-    /// Adds every block that has a pixel of the rectangle.
+    /// Adds every block with a pixel of the rectangle.
     package mutating func insert(_ rectangle: PixelRect) {
         guard let inside = rectangle.intersection(PixelRect(size)) else { return }
         insert(
@@ -93,7 +93,7 @@ package struct BlockSet: Equatable, Sendable {
         for index in words.indices { words[index] &= other.words[index] }
     }
 
-    /// The smallest rectangle around all blocks, in pixels; empty when there are none.
+    /// The smallest rectangle around all blocks, in pixels; empty if there are none.
     package var bounds: PixelRect {
         var (first, end) = (rows, 0)
         var columns = self.columns..<self.columns
@@ -114,7 +114,7 @@ package struct BlockSet: Equatable, Sendable {
         return words.indices.allSatisfy { words[$0] & other.words[$0] == 0 }
     }
 
-    /// The smallest range of columns that holds all blocks of a row; empty when there are none.
+    /// The smallest range of columns that holds all blocks of a row; empty if there are none.
     package func columnBounds(ofRow row: Int) -> Range<Int> {
         var first = columns
         var end = 0
@@ -127,7 +127,7 @@ package struct BlockSet: Equatable, Sendable {
         return first < end ? first..<end : 0..<0
     }
 
-    /// Calls `body` with each stretch of neighbouring blocks of a row, from left to right.
+    /// Calls `body` with each run of adjacent blocks of a row, from left to right.
     package func forEachRun<Failure: Error>(
         inRow row: Int,
         _ body: (_ columns: Range<Int>) throws(Failure) -> Void
@@ -140,7 +140,7 @@ package struct BlockSet: Equatable, Sendable {
         }
     }
 
-    /// Calls `body` with rectangles of blocks that make up the set and do not overlap: few where rows are alike.
+    /// Calls `body` with disjoint rectangles of blocks that make up the set: few if rows are alike.
     package func forEachRectangle<Failure: Error>(
         _ body: (_ columns: Range<Int>, _ rows: Range<Int>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -175,7 +175,7 @@ package struct BlockSet: Equatable, Sendable {
         (0..<wordsPerRow).allSatisfy { words[first * wordsPerRow + $0] == words[second * wordsPerRow + $0] }
     }
 
-    /// The first column from `start` on that is in the set, or is not; `columns` when there is none.
+    /// The first column from `start` on that is in the set, or is not; `columns` if there is none.
     private func next(from start: Int, inRow row: Int, inSet: Bool) -> Int {
         var column = start
         while column < columns {

@@ -2,13 +2,13 @@ internal import CPixels
 
 /// One implementation of the inner loops. All give the same bits; only tests and benchmarks need to choose.
 package struct Kernels: Sendable {
-    /// What this processor runs fastest.
+    /// The fastest kernels of this processor.
     package static let fastest = vectorised ?? portable
 
     /// The reference, which runs anywhere.
     package static let portable = Kernels(table: pixels_portable_kernels)
 
-    /// AVX2, or nil where the processor has none.
+    /// AVX2, or nil if the processor has none.
     package static let vectorised: Kernels? = {
         #if arch(x86_64)
             if pixels_has_avx2() { return Kernels(table: pixels_avx2_kernels) }

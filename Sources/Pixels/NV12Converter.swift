@@ -1,10 +1,10 @@
 internal import CPixels
 
-/// Converts packed RGB of any format to NV12: BT.601, limited range, a chroma sample being the mean of four pixels.
+/// Converts packed RGB of any format to NV12: BT.601, limited range. A chroma sample is the mean of four pixels.
 ///
-/// BGRX goes straight through the kernels; every other format is first expanded to BGRX, two rows at a time.
-/// NV12 has even sizes only. Where the source is odd, its last column or row is repeated: cutting it off would lose
-/// content, and a black edge would bleed into the last chroma sample.
+/// BGRX goes straight through the kernels. Every other format is first expanded to BGRX, two rows at a time. NV12 has
+/// even sizes only. If the source is odd, its last column or row is repeated: cutting it off would lose content, and a
+/// black edge would bleed into the last chroma sample.
 package struct NV12Converter: Sendable {
     package let format: PixelFormat
     private let kernels: Kernels
@@ -19,13 +19,13 @@ package struct NV12Converter: Sendable {
     /// Converts a block of pixels into a place in a picture.
     ///
     /// - Parameters:
-    ///   - source: The block, from its first byte on; no alignment needed.
+    ///   - source: The block, from its first byte on. It need not be aligned.
     ///   - stride: Bytes from a row of the source to the next.
     ///   - size: Of the block; either side may be odd.
     ///   - luma: The luma plane of the whole picture.
     ///   - chroma: Its chroma plane.
     ///   - layout: Of the whole picture.
-    ///   - x: Where in the picture the block goes; even.
+    ///   - x: The block's place in the picture; even.
     ///   - y: The same, downwards; even. The block, rounded up to an even size, must lie in the picture.
     package func convert(
         _ source: RawSpan,
@@ -72,7 +72,7 @@ package struct NV12Converter: Sendable {
         }
     }
 
-    /// Calls `body` with a function that makes a row of source into one of BGRX, using space for two rows in turn.
+    /// Calls `body` with a function that expands a row of the source to BGRX. Its memory holds two rows in turn.
     private func withExpander(
         width: Int,
         _ body: (_ expand: (UnsafePointer<UInt8>, _ slot: Int) -> UnsafePointer<UInt8>) -> Void

@@ -1,10 +1,11 @@
-/// How an NV12 picture lies in memory: a plane of luma, and one of Cb and Cr in turn at half the resolution both ways.
+/// The memory layout of an NV12 picture: a plane of luma, and one of interleaved Cb and Cr at half the resolution both
+/// ways.
 package struct NV12Layout: Equatable, Hashable, Sendable {
     /// In pixels; even and not empty.
     package let size: PixelSize
     /// Bytes from a row of luma to the next; at least the width.
     package let lumaStride: Int
-    /// Bytes from a row of chroma to the next; at least the width, for a row is width / 2 pairs.
+    /// Bytes from a row of chroma to the next; at least the width, as a row is width / 2 pairs.
     package let chromaStride: Int
 
     package init(size: PixelSize, lumaStride: Int, chromaStride: Int) {
@@ -21,14 +22,15 @@ package struct NV12Layout: Equatable, Hashable, Sendable {
         self.init(size: size, lumaStride: stride, chromaStride: stride)
     }
 
-    /// From the first byte of the first row to the last byte of the last: padding after the last row need not exist.
+    /// From the first byte of the first row to the last byte of the last one. Padding after the last row need not
+    /// exist.
     package var lumaByteCount: Int { lumaStride * (size.height - 1) + size.width }
     package var chromaByteCount: Int { chromaStride * (size.height / 2 - 1) + size.width }
 
-    /// Where in the luma plane the pixel (x, y) stands.
+    /// The offset of the pixel (x, y) in the luma plane.
     package func lumaOffset(x: Int, y: Int) -> Int { y * lumaStride + x }
 
-    /// Where in the chroma plane the pair for the pixels (x, y) to (x + 1, y + 1) stands; both even.
+    /// The offset in the chroma plane of the pair for the pixels (x, y) to (x + 1, y + 1). Both are even.
     package func chromaOffset(x: Int, y: Int) -> Int { y / 2 * chromaStride + x }
 
     func checkBounds(luma: Int, chroma: Int) {

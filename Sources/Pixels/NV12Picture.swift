@@ -50,7 +50,7 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
 
     package mutating func fillBlack() { fill(luma: 16, chroma: 128) }
 
-    /// Gives every sample, padding too, one value; both chroma components the same.
+    /// Sets every sample, and the padding, to one value; both chroma components to the same.
     package mutating func fill(luma: UInt8, chroma: UInt8) {
         UnsafeMutableRawBufferPointer(rebasing: memory[..<chromaStart])
             .initializeMemory(as: UInt8.self, repeating: luma)
@@ -58,11 +58,11 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
             .initializeMemory(as: UInt8.self, repeating: chroma)
     }
 
-    /// Takes over rows of a picture of the same width.
+    /// Copies rows of a picture of the same width.
     ///
     /// - Parameters:
     ///   - rows: even, within that picture.
-    ///   - row: where they go; even, so that all are within this picture.
+    ///   - row: their new place; even, with all of them within this picture.
     package mutating func copy(rows: Range<Int>, of source: borrowing NV12Picture, to row: Int) {
         precondition(source.size.width == size.width && rows.lowerBound % 2 == 0 && rows.count % 2 == 0 && row % 2 == 0)
         precondition(rows.upperBound <= source.size.height && row + rows.count <= size.height, "beyond the picture")
@@ -71,7 +71,7 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
         to.chroma[row / 2].update(from: from.chroma[rows.lowerBound / 2], count: rows.count / 2 * layout.chromaStride)
     }
 
-    /// Takes over a part of a picture of the same size.
+    /// Copies a part of a picture of the same size.
     ///
     /// - Parameter region: even, within the picture.
     package mutating func copy(_ region: PixelRect, from source: borrowing NV12Picture) {
@@ -81,13 +81,13 @@ package struct NV12Picture: ~Copyable, @unchecked Sendable {  // the memory has 
         mutablePlanes.chroma.copy(region.chromaBytes, from: source.planes.chroma)
     }
 
-    /// Takes over blocks of a picture of the same size; those at the right and lower edge as far as the picture goes.
+    /// Copies blocks of a picture of the same size. Those at the right and lower edge are cut at the picture's edge.
     package mutating func copy(_ blocks: BlockSet, of source: borrowing NV12Picture) {
         precondition(blocks.size == size && blocks.side.isMultiple(of: 2), "of another size")
         blocks.forEachRectangle { columns, rows in copy(blocks.pixels(columns: columns, rows: rows), from: source) }
     }
 
-    /// The peak signal-to-noise ratio of the luma of a picture of the same size, in dB; 99 if it is the same.
+    /// The peak signal-to-noise ratio of the luma of a picture of the same size, in dB; 99 if it is equal.
     package func lumaPSNR(of other: PlanarPicture) -> Double {
         precondition(other.size == size)
         let luma = planes.luma

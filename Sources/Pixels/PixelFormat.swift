@@ -4,16 +4,16 @@ internal import CPixels
 package struct PixelFormat: Equatable, Hashable, Sendable {
     package enum ByteOrder: Sendable { case littleEndian, bigEndian }
 
-    /// 16, 24 or 32, unused bits counted.
+    /// 16, 24 or 32, including unused bits.
     package let bitsPerPixel: Int
     package let byteOrder: ByteOrder
-    /// Where each colour stands in the pixel read as a number.
+    /// The masks of the colours in the pixel, read as a number.
     package let redMask: UInt32
     package let greenMask: UInt32
     package let blueMask: UInt32
 
-    /// - Throws: `PixelFormatError` when a pixel is not 16, 24 or 32 bits, or when a mask is empty, has gaps, or has
-    ///   bits in common with another or outside the pixel.
+    /// - Throws: `PixelFormatError` if a pixel is not 16, 24 or 32 bits, or if a mask is empty, has gaps, or has bits
+    ///   in common with another or outside the pixel.
     package init(
         bitsPerPixel: Int,
         byteOrder: ByteOrder,
@@ -36,7 +36,7 @@ package struct PixelFormat: Equatable, Hashable, Sendable {
         self.blueMask = blueMask
     }
 
-    /// Blue, green, red and an unused byte: what practically every X server has at depths 24 and 32.
+    /// Blue, green, red and an unused byte: the format of practically every X server at depths 24 and 32.
     package static let bgrx = try! PixelFormat(
         bitsPerPixel: 32,
         byteOrder: .littleEndian,
@@ -47,7 +47,7 @@ package struct PixelFormat: Equatable, Hashable, Sendable {
 
     package var bytesPerPixel: Int { bitsPerPixel / 8 }
 
-    /// Whether the bytes in memory are blue, green, red and one more, however that is described.
+    /// Whether the bytes in memory are blue, green, red and one more, in any description.
     var isBGRX: Bool {
         guard bitsPerPixel == 32 else { return false }
         let masks = [redMask, greenMask, blueMask]

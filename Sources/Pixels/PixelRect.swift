@@ -1,4 +1,4 @@
-/// A rectangle of whole pixels: `x` and `y` may be negative, the size may not. Columns `x..<x + width`, rows alike.
+/// A rectangle of whole pixels: columns `x..<x + width`, and rows alike. `x` and `y` may be negative, the size may not.
 package struct PixelRect: Equatable, Hashable, Sendable {
     package var x: Int
     package var y: Int
@@ -19,7 +19,7 @@ package struct PixelRect: Equatable, Hashable, Sendable {
     package var height: Int { size.height }
     package var isEmpty: Bool { size.isEmpty }
 
-    /// The common part, or nil when there is none. A far edge beyond the range of `Int` counts as being at its end.
+    /// The common part, or nil if there is none. A far edge beyond the range of `Int` counts as its end.
     package func intersection(_ other: PixelRect) -> PixelRect? {
         let left = max(x, other.x)
         let top = max(y, other.y)

@@ -1,11 +1,12 @@
 internal import CYUV
 import Glibc
 
-/// A picture as decoders show it: planes of Y, U and V without padding, the latter two half as wide and high.
+/// A picture as decoders show it: planes of Y, U and V without padding. U and V are half as wide and high.
 package struct PlanarPicture: Sendable {
-    /// Where the planes begin, and the bytes from row to row of each.
+    /// The starts of the planes, and the bytes from row to row of each.
     ///
-    /// Invariant: whoever makes one knows that the planes are as large as the picture that is copied from them.
+    /// Invariant: the planes are as large as the picture that is copied from them. The caller of the initializer
+    /// ensures it.
     package struct Source {
         let y: UnsafePointer<UInt8>, u: UnsafePointer<UInt8>, v: UnsafePointer<UInt8>
         let strides: (y: Int, u: Int, v: Int)
@@ -42,7 +43,7 @@ package struct PlanarPicture: Sendable {
         v = u
     }
 
-    /// Becomes a picture of even size whose planes `fill` writes, one after the other.
+    /// Becomes a picture of even size. `fill` writes its planes one after the other.
     package mutating func read(_ size: PixelSize, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
         resize(to: size)
         y.withUnsafeMutableBytes(fill)
@@ -50,7 +51,7 @@ package struct PlanarPicture: Sendable {
         v.withUnsafeMutableBytes(fill)
     }
 
-    /// Takes over a part of a picture of the same size.
+    /// Copies a part of a picture of the same size.
     ///
     /// - Parameter region: even, within the picture.
     package mutating func copy(_ region: PixelRect, from source: Source) {

@@ -15,14 +15,14 @@ struct Resampler: Sendable {
 
     enum Plane { case luma, chroma }
 
-    /// The part of the output that is made of a part of the input.
+    /// The part of the output that depends on a part of the input.
     func affected(by part: PixelRect) -> PixelRect {
         let x = horizontal.affected(by: part.x..<part.x + part.width)
         let y = vertical.affected(by: part.y..<part.y + part.height)
         return PixelRect(x: x.lowerBound, y: y.lowerBound, width: x.count, height: y.count)
     }
 
-    /// Makes a part of the output, which is not empty.
+    /// Computes a part of the output, which is not empty.
     ///
     /// - Parameters:
     ///   - rows: The whole input.

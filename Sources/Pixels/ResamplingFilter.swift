@@ -1,8 +1,8 @@
-/// For each sample of a scaled line, which samples of the original it is made of, and how much of each.
+/// For each sample of a scaled line, the samples of the original that it depends on, with their weights.
 ///
-/// A shorter line takes the mean over the stretch that each sample covers; a longer one runs straight between the
-/// centres of neighbouring samples. A sample's weights depend on its place in the whole line only, so that any part of a
-/// picture comes out as it would in the whole.
+/// A shorter line takes the mean over the stretch that each sample covers. A longer one runs straight between the
+/// centres of adjacent samples. A sample's weights depend on its place in the whole line only, so any part of a picture
+/// is scaled as in the whole.
 struct ResamplingFilter: Sendable {
     /// Weights per sample.
     let taps: Int
@@ -29,7 +29,7 @@ struct ResamplingFilter: Sendable {
         }
     }
 
-    /// Which samples of the scaled line are made of some stretch of the original.
+    /// The samples of the scaled line that depend on a stretch of the original.
     func affected(by stretch: Range<Int>) -> Range<Int> {
         // Both `first` and the ends of the neighbourhoods never fall from a sample to the next.
         let start = first.partitionPoint { Int($0) + taps > stretch.lowerBound }
@@ -37,7 +37,7 @@ struct ResamplingFilter: Sendable {
         return start..<max(start, end)
     }
 
-    /// Which samples of the original some stretch of the scaled line is made of.
+    /// The samples of the original on which a stretch of the scaled line depends.
     func support(of stretch: Range<Int>) -> Range<Int> {
         Int(first[stretch.lowerBound])..<Int(first[stretch.upperBound - 1]) + taps
     }
@@ -47,7 +47,7 @@ struct ResamplingFilter: Sendable {
         let start = index * source
         let end = start + source
         let first = start / destination
-        // Rounding what is covered up to each border, not each weight, keeps the sum.
+        // Rounding the covered length at each border, and not each weight, keeps the sum.
         let borders = (first...(end - 1) / destination).map { sample in
             (unity * (min(end, (sample + 1) * destination) - start) + source / 2) / source
         }
@@ -68,7 +68,8 @@ struct ResamplingFilter: Sendable {
 }
 
 extension [UInt32] {
-    /// The index of the first element that fulfils a condition which, once fulfilled, stays so; `count` when none does.
+    /// The index of the first element that fulfils a condition; `count` if none does. All later elements must fulfil it
+    /// too.
     fileprivate func partitionPoint(_ condition: (UInt32) -> Bool) -> Int {
         var low = 0
         var high = count

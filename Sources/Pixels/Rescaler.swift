@@ -1,18 +1,18 @@
 internal import CPixels
 internal import CYUV
 
-/// Scales NV12 pictures of one size to another, as large as fits and in the middle; the rest is left as it is.
+/// Scales NV12 pictures of one size to another, as large as possible and centred. The rest is not written.
 ///
 /// Smaller by area average, larger by bilinear interpolation. 1920x1080 to 1280x720, the commonest case, has kernels of
-/// its own. There the average weighs three samples (2, 1) and (1, 2): a line one pixel wide keeps its weight wherever it
-/// falls, 2/3 in one column or 1/3 in each of two. Bilinear, (3, 1) and (1, 3), would give the second kind of line only
-/// two thirds the weight of the first: strokes of one letter would differ.
+/// its own. There the average weighs three samples (2, 1) and (1, 2): a line one pixel wide keeps its weight at any
+/// place, 2/3 in one column or 1/3 in each of two. Bilinear weights, (3, 1) and (1, 3), would give the second kind of
+/// line only two thirds the weight of the first: strokes of one letter would differ.
 package struct Rescaler: Sendable {
-    /// The size of the pictures that come in.
+    /// The size of input pictures.
     package let input: PixelSize
-    /// The size of the pictures that go out.
+    /// The size of output pictures.
     package let output: PixelSize
-    /// Where in the output the input appears; even. Outside of it nothing is ever written.
+    /// The place of the input in the output; even. Outside of it nothing is ever written.
     package let target: PixelRect
     private let method: Method
     private let kernels: Kernels
@@ -51,7 +51,7 @@ package struct Rescaler: Sendable {
         )
     }
 
-    /// The part of the output that shows a part of the input, edges that mix with their neighbours included.
+    /// The part of the output that shows a part of the input, including edges that mix with their neighbours.
     ///
     /// - Parameter part: Not empty, within the input.
     /// - Returns: A rectangle within `target`, even.
@@ -71,14 +71,14 @@ package struct Rescaler: Sendable {
         return PixelRect(x: target.x + region.x, y: target.y + region.y, width: region.width, height: region.height)
     }
 
-    /// Writes the scaled input to a part of `target`. The bars beside it stay black if the picture began so, as new ones
-    /// do. Any part comes out as it would with the whole.
+    /// Writes the scaled input to a part of `target`. The bars beside it stay black if the picture began black, as new
+    /// ones do. Any part is scaled as in the whole.
     ///
     /// - Parameters:
     ///   - luma: The luma plane of the input.
     ///   - chroma: Its chroma plane.
     ///   - layout: Of the input; its size is `input`.
-    ///   - region: What `outputRegion(of:)` gave; all of `target` when nil.
+    ///   - region: The result of `outputRegion(of:)`; all of `target` if nil.
     ///   - picture: Its size is `output`.
     package func rescale(
         luma: RawSpan,
@@ -148,7 +148,7 @@ package struct Rescaler: Sendable {
     }
 
     private static func halve(_ part: PixelRect, _ source: Planes, to output: MutablePlanes) {
-        // Here libyuv rounds the mean of four as it should; with other filters it is one or two levels low.
+        // Here libyuv rounds the mean of four correctly. With other filters it is one or two levels low.
         let status = NV12Scale(
             source.luma[2 * part.y] + 2 * part.x,
             Int32(source.luma.stride),

@@ -1,4 +1,4 @@
-/// Rows of a plane, for C to read. Nothing is checked: whoever makes one has checked the bounds.
+/// Rows of a plane, for C to read. Nothing is checked: the caller of the initializer has checked the bounds.
 struct Rows {
     let start: UnsafePointer<UInt8>
     let stride: Int
@@ -13,9 +13,9 @@ struct MutableRows {
 
     subscript(row: Int) -> UnsafeMutablePointer<UInt8> { start + row * stride }
 
-    /// Takes over a part of another plane from the same place.
+    /// Copies a part of another plane to the same place.
     ///
-    /// - Parameter bytes: in bytes across, and in rows down.
+    /// - Parameter bytes: the part, in bytes across and in rows down.
     func copy(_ bytes: PixelRect, from source: Rows) {
         for row in bytes.y..<bytes.y + bytes.height {
             (self[row] + bytes.x).update(from: source[row] + bytes.x, count: bytes.width)

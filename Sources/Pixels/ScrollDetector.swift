@@ -1,22 +1,22 @@
 internal import CPixels
 
-/// Finds out by how many rows a part of a picture has moved up or down.
+/// Detects by how many rows a part of a picture has moved up or down.
 package struct ScrollDetector: Sendable {
-    /// The least number of rows that must agree: fewer may agree by chance.
+    /// The least number of matching rows. Fewer may match by chance.
     private static let leastRows = 12
 
-    /// For each hash, the row of the old picture that has it; -1 where several rows do.
+    /// For each hash, the row of the old picture that has it; -1 if several rows do.
     private var places: [UInt64: Int] = [:]
     private var votes: [Int] = []
 
     package init() {}
 
-    /// How many rows further down the content of the new picture was in the old one; nil when no motion explains a good part
-    /// of it.
+    /// How many rows further down the content of the new picture was in the old one; nil if no motion explains a good
+    /// part of it.
     ///
     /// - Parameters:
     ///   - region: of both pictures, which have the same size.
-    ///   - range: the distances that are looked for.
+    ///   - range: the distances to search.
     package mutating func rows(
         from old: borrowing NV12Picture,
         to new: borrowing NV12Picture,
@@ -30,7 +30,7 @@ package struct ScrollDetector: Sendable {
         votes.removeAll(keepingCapacity: true)
         votes.append(contentsOf: repeatElement(0, count: 2 * height))
         Self.forEachHash(old, region) { row, hash in
-            // Rows that are alike cannot be told apart.
+            // Equal rows cannot be told apart.
             places[hash] = places[hash] == nil ? row : -1
         }
         Self.forEachHash(new, region) { row, hash in
@@ -52,15 +52,15 @@ package struct ScrollDetector: Sendable {
 }
 
 extension NV12Picture {
-    /// Finds the macroblocks of a region whose luma is exactly, and whose chroma is nearly, what stood some rows further
-    /// down in another picture.
+    /// Finds the macroblocks of a region that equal another picture some rows further down: exactly in luma, and nearly
+    /// in chroma.
     ///
     /// - Parameters:
-    ///   - region: of the picture; nothing from outside of it counts.
+    ///   - region: of the picture. Pixels outside of it are not used.
     ///   - old: of the same size.
-    ///   - rows: negative for further up. With an odd number, two rows of chroma must agree.
-    ///   - moved: gets all of these macroblocks, in place of what it held.
-    ///   - tinted: gets those of them whose chroma differs, in place of what it held.
+    ///   - rows: negative for further up. With an odd number, two rows of chroma must match.
+    ///   - moved: set to all of these macroblocks.
+    ///   - tinted: set to those of them whose chroma differs.
     package func findBlocksMoved(
         in region: PixelRect,
         from old: borrowing NV12Picture,
@@ -87,10 +87,11 @@ extension NV12Picture {
         }
     }
 
-    /// The largest difference of chroma that people overlook while the picture moves.
+    /// The largest difference of chroma that people overlook in a moving picture.
     private static var mostTint: Int { 24 }
 
-    /// The largest difference of chroma in a macroblock from that some rows further down; nil if luma differs.
+    /// The largest difference of chroma between a macroblock and the old picture some rows further down; nil if luma
+    /// differs.
     private func difference(_ column: Int, _ row: Int, from old: borrowing NV12Picture, rows: Int) -> Int? {
         let (x, y) = (column * BlockSet.macroblock, row * BlockSet.macroblock)
         let (new, old) = (planes, old.planes)
