@@ -30,7 +30,7 @@
 #define ALLOW RETURN(SECCOMP_RET_ALLOW)
 #define REFUSE(code) RETURN(SECCOMP_RET_ERRNO | (code))
 
-/* What the C library's headers may be too old for. The numbers are the same on both architectures. */
+/* Numbers that the C library's headers may be too old for. They are the same on both architectures. */
 enum { number_of_process_madvise = 440, number_of_process_mrelease = 448, number_of_fchmodat2 = 452 };
 enum { number_of_setxattrat = 463, number_of_removexattrat = 466, number_of_open_tree_attr, number_of_file_setattr = 469 };
 
@@ -46,22 +46,22 @@ static const int refused[] = {
 #ifdef SYS_mount_setattr
     SYS_mount_setattr,
 #endif
-    /* How others run. */
+    /* The scheduling of other processes. */
     SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
     SYS_sched_setaffinity, SYS_migrate_pages, SYS_move_pages, number_of_process_madvise, number_of_process_mrelease,
-    /* Files of this user that need only be named: Landlock does not look at these, nor at truncate before Linux 6.2. */
+    /* Calls on files of this user by name: Landlock does not check these, nor truncate before Linux 6.2. */
     SYS_truncate, SYS_fchmodat, number_of_fchmodat2, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr,
     SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, number_of_setxattrat, number_of_removexattrat,
     number_of_file_setattr,
 #ifdef SYS_chmod
     SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
-    /* What others share without files. */
+    /* Objects that processes share without files. */
     SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open,
     SYS_mq_unlink,
 };
 
-/* How other programs are started. */
+/* Starting other programs. */
 static const int starting[] = {
     SYS_execve,
 #ifdef SYS_fork
@@ -69,17 +69,17 @@ static const int starting[] = {
 #endif
 };
 
-/* What is asked of descriptors: whether it is a terminal, how much can be read, and the names of network interfaces. All else
-   is refused, such as input that the terminal is to take for typed (TIOCSTI, TIOCLINUX), or its foreground (TIOCSPGRP). */
+/* Questions about descriptors: whether it is a terminal, how much can be read, and the names of network interfaces. All else
+   is refused, such as faked typing (TIOCSTI, TIOCLINUX), or another foreground of the terminal (TIOCSPGRP). */
 static const unsigned controls[] = {
     TCGETS, 0x802C542A /* TCGETS2 */, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, SIOCGIFCONF, SIOCGIFNAME,
     SIOCGIFINDEX, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK,
-    /* Of one who reads a terminal: whose it is, and to forget what was typed. The last ones, as others do without. */
+    /* For a process that reads a terminal: its foreground, and dropping typed input. They come last, as others do not need them. */
     TIOCGPGRP, TCFLSH,
 };
 enum { CONTROLS_OF_TERMINALS = 2 };
 
-/* Signals to others when a descriptor can be read, and leases, which hold up others who open the file. */
+/* Signals to other processes when a descriptor is readable, and leases, which delay others that open the file. */
 static const unsigned refused_file_commands[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE};
 
 struct program {
@@ -94,8 +94,8 @@ struct program {
             (program)->steps[(program)->length++] = steps[step];                                  \
     } while (0)
 
-/* Allows a call with some values of an argument alone, or with all others. Only its lower half counts: that of what the
-   kernel takes for an int may hold anything above. */
+/* Allows a call only with some values of an argument, or only with all others. Only the lower half of the argument counts: if the
+   kernel reads an int, the upper half may hold anything. */
 static void judge(
     struct program *program, int number, int argument, const unsigned *values, size_t count, bool are_allowed) {
     ADD(program, SKIP_UNLESS(number, (unsigned char)(2 * count + 2)), LOAD(args[argument]));
@@ -118,7 +118,7 @@ int posix_filter_calls(const struct posix_calls *calls) {
     struct program program = {.length = 0};
     const unsigned self = (unsigned)getpid();
     if (calls->family_count > 8) return EINVAL;
-    /* Without a filter to set, EFAULT means that the kernel knows the flag; whatever fails later is the filter's fault. */
+    /* Without a filter, EFAULT means that the kernel knows the flag. Any later failure is the filter's fault. */
     syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL);
     if (errno != EFAULT) return errno == EINVAL ? ENOSYS : errno;
     ADD(&program, LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 1, 0), REFUSE(ENOSYS), LOAD(nr));
@@ -130,7 +130,7 @@ int posix_filter_calls(const struct posix_calls *calls) {
         ADD(&program, SKIP_UNLESS(refused[index], 1), REFUSE(EPERM));
     for (size_t index = 0; index < COUNT(starting) && !calls->may_start_programs; index++)
         ADD(&program, SKIP_UNLESS(starting[index], 1), REFUSE(EPERM));
-    /* The flags of clone3 lie in memory, where a filter cannot look; without it the C library uses clone. */
+    /* The flags of clone3 lie in memory, which a filter cannot read. Without clone3, the C library uses clone. */
     ADD(&program, SKIP_UNLESS(SYS_clone3, 1), REFUSE(ENOSYS));
     if (calls->may_start_programs) {
         ADD(&program, SKIP_UNLESS(SYS_clone, 4), LOAD(args[0]),
@@ -143,7 +143,7 @@ int posix_filter_calls(const struct posix_calls *calls) {
     }
     ALLOW_ONLY(&program, SYS_tgkill, 0, self);
     ALLOW_ONLY(&program, SYS_prlimit64, 0, 0, self);
-    /* Dispatch sets that of its own threads. */
+    /* Dispatch sets the priority of its own threads. */
     ADD(&program, SKIP_UNLESS(SYS_setpriority, 6), LOAD(args[0]), SKIP_UNLESS(PRIO_PROCESS, 3), LOAD(args[1]),
         SKIP_UNLESS(0, 1), ALLOW, REFUSE(EPERM));
     ALLOW_ONLY(&program, SYS_fchmod, 1, 0600);
@@ -179,7 +179,7 @@ int posix_landlock_version(void) {
 int posix_open_path(const char *path) { return open(path, O_PATH | O_CLOEXEC); }
 
 int posix_landlock_create(uint64_t files, uint64_t network, uint64_t scopes) {
-    /* An older kernel has fewer fields, and takes more as long as they are 0. */
+    /* An older kernel has fewer fields. It accepts further ones if they are 0. */
     const uint64_t handled[3] = {files, network, scopes};
     return (int)syscall(SYS_landlock_create_ruleset, handled, sizeof handled, 0);
 }

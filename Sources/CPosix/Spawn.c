@@ -10,10 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Beyond the numbers that the program's descriptors get.
+/// Greater than the numbers of the program's descriptors.
 enum { FIRST_FREE = 16 };
 
-/// In the child, which has the memory of its parent, and may call only what is safe in a signal handler; glibc makes execvpe so.
+/// Runs in the child, which shares its parent's memory, and may only call functions that are safe in a signal handler. In glibc,
+/// execvpe is one.
 /// Returns if the program cannot be started.
 static void become(const struct posix_program *program, pid_t parent) {
     if (program->tie == POSIX_TIE_SESSION) setsid();
@@ -22,13 +23,13 @@ static void become(const struct posix_program *program, pid_t parent) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(1);
     }
-    // A handler of the parent would run in its memory. What it ignores, the program ignores too, unless it is of the group.
+    // A handler of the parent would run in its memory. The program ignores the same signals, unless it is of the group.
     for (int number = 1; number < NSIG; number++) {
         struct sigaction action;
         if (sigaction(number, NULL, &action) != 0) continue;
         if (program->tie == POSIX_TIE_GROUP || action.sa_handler != SIG_IGN) signal(number, SIG_DFL);
     }
-    // Out of the way first: a descriptor may have the number that another one gets.
+    // Move all descriptors away first: one may have the number of another one's new place.
     int moved[FIRST_FREE];
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) return;
@@ -44,7 +45,7 @@ static void become(const struct posix_program *program, pid_t parent) {
     }
     for (int index = 0; index < program->count; index++)
         if (dup2(moved[index], index) < 0) return;
-    // Libraries open sockets that a program would inherit, and keep open. Before Linux 5.9 it does.
+    // Libraries open sockets that a program would inherit and keep open. Before Linux 5.9 it does.
     syscall(SYS_close_range, program->count, ~0U, 0);
     sigset_t none;
     sigemptyset(&none);

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 package import Time
 
-/// Wakes a thread that sleeps on it: rung by any thread, any number of times. Cheap while nobody sleeps.
+/// Wakes a thread that sleeps on it. Any thread may ring it, any number of times. Cheap while no thread sleeps.
 package final class Bell: Sendable {
     nonisolated(unsafe) private let word: UnsafeMutablePointer<Atomic<UInt32>>
 
@@ -17,7 +17,8 @@ package final class Bell: Sendable {
         word.deallocate()
     }
 
-    /// How often it was rung. Read this before looking for work, and sleep while it stays the same: then no ring is lost.
+    /// How often it was rung. Read this before looking for work, and sleep while it stays the same: then no ring is
+    /// lost.
     package var count: UInt32 { word.pointee.load(ordering: .acquiring) }
 
     package func ring() {
@@ -25,7 +26,7 @@ package final class Bell: Sendable {
         _ = posix_futex_wake(address, .max)
     }
 
-    /// Sleeps while it was rung `count` times, at the longest until `deadline`; nil sets no end. May return early.
+    /// Sleeps while it was rung `count` times, at the longest until `deadline`; nil for no deadline. May return early.
     package func wait(while count: UInt32, until deadline: Instant? = nil) {
         guard let deadline else {
             posix_futex_wait(address, count, nil)

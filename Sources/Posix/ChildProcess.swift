@@ -1,7 +1,7 @@
 import CPosix
 import Glibc
 
-/// A program that this one starts, and whose end it may wait for.
+/// A program that this process starts, and whose end it may wait for.
 package final class ChildProcess {
     package enum Exit: Equatable, Sendable, CustomStringConvertible {
         case code(Int32)
@@ -18,14 +18,15 @@ package final class ChildProcess {
         }
     }
 
-    /// How the program is tied to this one.
+    /// The bond between the program and this process.
     package enum Tie {
-        /// The program ends with this one (SIGTERM), which must have one thread, and ignores the signals that this one ignores.
-        /// It has a process group of its own: signals of the terminal reach this one alone, which ends its children in order.
+        /// The program ends with this process (SIGTERM), which must have one thread, and ignores the signals that this
+        /// process ignores. It has its own process group: signals of the terminal reach this process alone, which ends
+        /// its children in order.
         case child
-        /// The program has a session of its own, and outlives this one.
+        /// The program has its own session, and outlives this process.
         case session
-        /// The program is in the process group of this one, and ignores no signal.
+        /// The program is in the process group of this process, and ignores no signal.
         case group
 
         fileprivate var raw: posix_tie {
@@ -45,11 +46,12 @@ package final class ChildProcess {
     ///
     /// - Parameters:
     ///   - path: looked up in PATH if it has no slash.
-    ///   - arguments: what the program sees, its own name first.
-    ///   - inherited: the names of this program's variables that the program gets; nil for all.
+    ///   - arguments: the program's arguments, its own name first.
+    ///   - inherited: names of this process's variables that the program gets; nil for all.
     ///   - environment: variables on top of those.
-    ///   - descriptors: the descriptors that the program gets as 0, 1, and so on, 16 at the most; nil for `/dev/null`.
-    ///   - rules: those of `Sandbox.fileRules`, by which the program is bound beside those of this process; nil for no others.
+    ///   - descriptors: the program's descriptors 0, 1, and so on, 16 at the most; nil for `/dev/null`.
+    ///   - rules: those of `Sandbox.fileRules`, which bind the program in addition to those of this process; nil for
+    ///     none.
     package init(
         _ path: String,
         arguments: [String],
@@ -94,7 +96,7 @@ package final class ChildProcess {
         do throws(SystemError) {
             end = try check("pidfd_open") { posix_pidfd(child) }
         } catch {
-            // A sandbox may not let it be killed.
+            // A sandbox may forbid to kill it.
             if Glibc.kill(child, SIGKILL) == 0 { waitpid(child, nil, 0) }
             throw error
         }
@@ -102,7 +104,7 @@ package final class ChildProcess {
         descriptor = FileDescriptor(taking: end)
     }
 
-    /// How the process ended; nil while it runs. The answer is given once.
+    /// How the process ended; nil while it runs. The result is given once.
     package func takeExit() -> Exit? {
         var status: Int32 = 0
         let answer = waitpid(pid, &status, WNOHANG)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A socket of UDP or TCP with one peer that never blocks.
+/// A non-blocking socket of UDP or TCP with one peer.
 package struct ConnectedSocket: ~Copyable {
     package enum Kind: Sendable {
-        /// UDP: each piece is sent and received as it is.
+        /// UDP: each piece is sent and received as a whole.
         case datagrams
-        /// TCP: pieces may be joined and cut on the way.
+        /// TCP: pieces may be joined and cut on the path.
         case stream
     }
 
@@ -20,7 +20,7 @@ package struct ConnectedSocket: ~Copyable {
         do {
             try check("connect") { address.withPointer { connect(raw, $0, $1) } }
         } catch  where error.code == EINPROGRESS {
-            // That it fails shows when it is used.
+            // A failure shows when the socket is used.
         }
         self.descriptor = descriptor
     }
@@ -30,8 +30,8 @@ package struct ConnectedSocket: ~Copyable {
 
     /// Sends a piece.
     ///
-    /// - Returns: how many bytes are gone: 0 while there is no room, or no connection yet.
-    /// - Throws: such as `ECONNREFUSED`, also for an earlier piece.
+    /// - Returns: bytes sent: 0 while there is no room, or no connection yet.
+    /// - Throws: for example `ECONNREFUSED`, also for an earlier piece.
     package func send(_ bytes: [UInt8]) throws(SystemError) -> Int {
         do { return try check("send") { Glibc.send(raw, bytes, bytes.count, Int32(MSG_NOSIGNAL)) } } catch
             where error.code == EAGAIN || error.code == ENOBUFS
@@ -40,9 +40,9 @@ package struct ConnectedSocket: ~Copyable {
 
     /// Takes the next piece.
     ///
-    /// - Parameter limit: bytes of it; the rest of a datagram is lost.
-    /// - Returns: nil when none is there; no bytes at the end of a stream.
-    /// - Throws: such as `ECONNREFUSED` where nobody is there.
+    /// - Parameter limit: the most bytes. The rest of a datagram is lost.
+    /// - Returns: nil if there is none; no bytes at the end of a stream.
+    /// - Throws: for example `ECONNREFUSED` if the port is closed.
     package func receive(limit: Int) throws(SystemError) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
         do {

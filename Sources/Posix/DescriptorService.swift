@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 package import Time
 
-/// Gives copies of one descriptor to the processes that ask at a datagram socket in the file system.
+/// Gives copies of one descriptor to processes that ask at a datagram socket in the file system.
 ///
-/// A client sends one end of a pair of sockets (SCM_RIGHTS, unix(7)), and receives the descriptor on the other end: it needs
-/// no socket that could connect to a server.
+/// A client sends one end of a pair of sockets (SCM_RIGHTS, unix(7)), and receives the descriptor at the other end. It
+/// needs no socket that could connect to a server.
 package final class DescriptorService {
     private let socket: FileDescriptor
     private let gift: FileDescriptor
@@ -16,8 +16,8 @@ package final class DescriptorService {
     /// Starts to serve, on a thread of its own.
     ///
     /// - Parameters:
-    ///   - gift: the descriptor that clients get copies of.
-    ///   - name: of the socket in `directory`, which is made with mode 0600, and left there in the end.
+    ///   - gift: the descriptor whose copies clients get.
+    ///   - name: of the socket in `directory`. It is made with mode 0600, and left there at the end.
     package init(
         giving gift: consuming FileDescriptor,
         at name: String,
@@ -52,7 +52,7 @@ package final class DescriptorService {
                 return
             }
             guard answer >= 0 else {
-                // The next message may be a good one, but a lack of memory may last.
+                // The next message may be good. But a lack of memory may last.
                 MonotonicClock.sleep(for: .milliseconds(1))
                 continue
             }
@@ -67,7 +67,7 @@ package final class DescriptorService {
     /// - Parameters:
     ///   - asker: any datagram socket.
     ///   - deadline: when to give up.
-    /// - Throws: `ECONNREFUSED` or `ENOENT` when nobody serves there, `ETIMEDOUT` when nobody answers.
+    /// - Throws: `ECONNREFUSED` or `ENOENT` if there is no service, `ETIMEDOUT` if it does not answer.
     package static func ask(
         at name: String,
         in directory: borrowing FileDescriptor,
@@ -100,13 +100,14 @@ extension FileDescriptor {
         FileDescriptor(taking: try check("socket") { socket(AF_UNIX, DescriptorService.datagram, 0) })
     }
 
-    /// Gives this Unix socket a name in a directory. The mode of its file, 0600, is set before others can see the file.
+    /// Gives this Unix socket a name in a directory. Its file gets the mode 0600 before others can see it.
     borrowing func bind(to name: String, in directory: borrowing FileDescriptor) throws(SystemError) {
         try check("fchmod") { fchmod(raw, 0o600) }
         let path = directory.path(of: name)
         try check("bind") { posix_bind_path(raw, path) }
     }
 
-    /// A path to an entry of this directory, valid also after the directory was renamed, and short enough for a socket.
+    /// A path to an entry of this directory. It stays valid after a rename of the directory, and is short enough for a
+    /// socket.
     borrowing func path(of name: String) -> String { "/proc/self/fd/\(raw)/\(name)" }
 }

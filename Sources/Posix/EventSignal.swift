@@ -1,7 +1,7 @@
 import CPosix
 import Glibc
 
-/// Wakes a thread that polls (eventfd). Set by any thread any number of times, cleared by the one that woke.
+/// Wakes a thread that polls (eventfd). Any thread sets it, any number of times. The woken thread clears it.
 package struct EventSignal: ~Copyable {
     private let descriptor: FileDescriptor
 

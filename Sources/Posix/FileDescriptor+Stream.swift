@@ -4,7 +4,7 @@ import Time
 
 /// Files that are written from front to back, such as pipes.
 extension FileDescriptor {
-    /// Writes all of `bytes`, and waits where the reader is slow, also if the descriptor does not block.
+    /// Writes all of `bytes`, and waits for a slow reader, even if the descriptor does not block.
     package func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var done = 0
         while done < bytes.count {
@@ -20,7 +20,7 @@ extension FileDescriptor {
     }
 }
 
-/// A pipe, of which both ends are the caller's to close, and no program that is started gets one by chance.
+/// A pipe. The caller closes both ends. No started program inherits one.
 package func openPipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     try check("pipe") { pipe(&ends) }
@@ -28,8 +28,8 @@ package func openPipe() throws(SystemError) -> (reading: Int32, writing: Int32) 
     return (ends[0], ends[1])
 }
 
-/// Reads what a descriptor that does not block has, up to the size of the buffer. Returns nil where there is nothing yet, 0 at
-/// the end.
+/// Reads from a non-blocking descriptor, up to the size of the buffer. Returns nil if there is nothing yet, 0 at the
+/// end.
 package func readAvailable(
     from descriptor: Int32,
     into buffer: UnsafeMutableRawBufferPointer

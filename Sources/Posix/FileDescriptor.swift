@@ -3,7 +3,7 @@ package import Glibc
 
 /// An owned descriptor, closed when it goes out of scope.
 ///
-/// Invariant: `raw` is open and nobody else closes it.
+/// Invariant: `raw` is open, and only this value closes it.
 package struct FileDescriptor: ~Copyable {
     package let raw: Int32
 
@@ -11,7 +11,7 @@ package struct FileDescriptor: ~Copyable {
 
     deinit { close(raw) }
 
-    /// Gives the descriptor away; the caller closes it.
+    /// Gives the descriptor away. The caller closes it.
     package consuming func release() -> Int32 {
         let raw = self.raw
         discard self
@@ -28,7 +28,7 @@ package struct FileDescriptor: ~Copyable {
         FileDescriptor(taking: try check("openat") { openat(raw, name, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) })
     }
 
-    /// Sets the mode 0600 that the file has already, which wakes those who watch its attributes (inotify).
+    /// Sets the mode 0600, which the file has already. That notifies watchers of its attributes (inotify).
     package func touch() { fchmod(raw, 0o600) }
 
     package func status() throws(SystemError) -> stat {
@@ -49,15 +49,15 @@ package struct FileDescriptor: ~Copyable {
         return done
     }
 
-    /// Reads at most `limit` bytes, fewer where the file ends.
+    /// Reads at most `limit` bytes, fewer at the end of the file.
     package func readBytes(_ limit: Int, at offset: Int = 0) throws(SystemError) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 8)
         defer { buffer.deallocate() }
         return Array(buffer[..<(try read(into: buffer, at: offset))])
     }
 
-    /// Allocates the blocks for the first bytes of a file, so that a full file system is an error now and not when they are
-    /// written.
+    /// Allocates the blocks of the first bytes of a file. So a full file system is an error now and not at the time of
+    /// writing.
     package func allocate(_ bytes: Int) throws(SystemError) {
         var code = EINTR
         while code == EINTR { code = posix_fallocate(raw, 0, off_t(bytes)) }
@@ -74,7 +74,7 @@ package struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// The names in this directory, those of itself and its parent too; empty where it cannot be read.
+    /// The names in this directory, with those of itself and its parent; empty if it cannot be read.
     package func entries() -> [String] {
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { return [] }
@@ -95,12 +95,12 @@ package struct FileDescriptor: ~Copyable {
     package func write(_ text: String) throws(SystemError) { try Posix.write(text, to: raw) }
 }
 
-/// Open file description locks over a whole file (fcntl F_OFD_SETLK). The kernel drops one when the last descriptor
-/// of its open file closes, so a lock that is held proves a live owner, however that owner may end.
+/// Open file description locks over a whole file (fcntl F_OFD_SETLK). The kernel frees one when the last descriptor of
+/// its open file closes. So a held lock proves a live owner.
 extension FileDescriptor {
     package enum Lock { case shared, exclusive }
 
-    /// Takes the lock if nobody holds a conflicting one. Returns whether it was taken.
+    /// Takes the lock unless there is a conflicting one. Returns whether it was taken.
     package func tryLock(_ kind: Lock) throws(SystemError) -> Bool {
         switch posix_lock(raw, kind == .exclusive) {
         case 0: true
@@ -109,7 +109,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Whether somebody holds a lock that `kind` would conflict with, through another open file.
+    /// Whether another open file holds a lock that conflicts with `kind`.
     package func isLockedByAnother(against kind: Lock) throws(SystemError) -> Bool {
         var locked = false
         let code = posix_lock_query(raw, kind == .exclusive, &locked)
@@ -118,7 +118,7 @@ extension FileDescriptor {
     }
 }
 
-/// Writes all of a text to a descriptor that somebody else owns.
+/// Writes all of a text to a descriptor with another owner.
 package func write(_ text: String, to descriptor: Int32) throws(SystemError) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// How many descriptors this process may have open.
+/// The limit of open descriptors of this process.
 package enum FileLimit {
-    /// Raises the limit to `most`, as far as the system lets it. Returns the limit in force.
+    /// Raises the limit to `most`, as far as the system allows. Returns the limit in force.
     package static func raise(to most: Int = 65536) -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

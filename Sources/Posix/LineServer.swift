@@ -1,11 +1,11 @@
 import Synchronization
 import Time
 
-/// Replies to lines that other processes of the machine send to a socket, one after the other, on a thread of its own.
+/// Replies to lines that other processes of the machine send to a socket, one by one, on a thread of its own.
 package final class LineServer: Sendable {
-    /// How long a client may take to send its line.
+    /// The longest time for a client's line.
     private static let requestTime = Duration.seconds(1)
-    /// How long a client may take to read its reply: one that asks several may wait for one that hangs first.
+    /// The longest time for a client to read its reply. A client of several servers may wait for a hanging one first.
     private static let replyTime = Duration.seconds(2)
     private static let retryTime = Duration.milliseconds(50)
 
@@ -19,8 +19,8 @@ package final class LineServer: Sendable {
     ///
     /// - Parameters:
     ///   - listener: made before the process gave up making Unix sockets.
-    ///   - limit: bytes of the longest line that is taken.
-    ///   - reply: called on the thread; must not wait long. Nil for none.
+    ///   - limit: bytes of the longest line.
+    ///   - reply: called on the thread; must not wait long. Nil for no reply.
     package init(
         _ listener: consuming sending LocalListener,
         limit: Int,
@@ -39,18 +39,18 @@ package final class LineServer: Sendable {
             try? poll(&items, until: nil)
             if items[1].isReadable { return }
             guard let asker = listener.accept() else {
-                // Without a free descriptor the client still waits to be accepted: trying again at once would fail too.
+                // Without a free descriptor the client still waits to be accepted. An immediate retry would fail too.
                 MonotonicClock.sleep(for: Self.retryTime)
                 continue
             }
-            // A client that asks too slowly, or does not take the reply, gets none.
+            // A client that sends too slowly, or does not read the reply, gets none.
             try? serve(asker)
         }
     }
 
     private func serve(_ asker: borrowing LineChannel) throws {
         let line = try asker.receive(limit: limit, until: MonotonicClock.now() + Self.requestTime)
-        // A request whose client has given up is not carried out later, as when this process goes on after SIGSTOP.
+        // The request of a client that has given up is not performed later, as after a SIGSTOP of this process.
         if asker.isAbandoned { return }
         let deadline: Instant = MonotonicClock.now() + Self.replyTime
         guard let reply = reply(line) else { return }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The addresses of the machine's interfaces that are up, without those of the loopback and of a link alone.
+/// The addresses of the machine's active interfaces, without loopback and link-local ones.
 package func localAddresses() -> [SocketAddress] {
     interfaceAddresses().filter { !$0.isLoopback && !$0.isLinkLocal }
 }
 
-/// All addresses of the machine's interfaces that are up.
+/// All addresses of the machine's active interfaces.
 package func interfaceAddresses() -> [SocketAddress] {
     var list: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&list) == 0 else { return [] }
@@ -22,7 +22,7 @@ package func interfaceAddresses() -> [SocketAddress] {
     return addresses
 }
 
-/// The address of this machine from which datagrams to another one would leave; nil where no route leads there.
+/// The address of this machine from which datagrams to another one would leave; nil without a route.
 package func sourceAddress(toward address: SocketAddress) -> SocketAddress? {
     guard let socket = try? UDPSocket(family: address.family) else { return nil }
     do {

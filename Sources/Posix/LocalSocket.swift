@@ -2,11 +2,11 @@ import CPosix
 import Glibc
 package import Time
 
-/// A socket with a name in a folder, at which other processes of the machine connect (unix(7), SOCK_STREAM).
+/// A socket with a name in a folder, for connections from other processes of the machine (unix(7), SOCK_STREAM).
 package struct LocalListener: ~Copyable, Sendable {
     private let socket: FileDescriptor
 
-    /// - Parameter name: made with mode 0600, and left there in the end; nothing may be there.
+    /// - Parameter name: made with mode 0600, and left there at the end. The name must be free.
     package init(at name: String, in directory: borrowing FileDescriptor) throws(SystemError) {
         let socket = try FileDescriptor.streamSocket()
         let raw = socket.raw
@@ -15,17 +15,17 @@ package struct LocalListener: ~Copyable, Sendable {
         self.socket = socket
     }
 
-    /// For `poll`; readable when somebody connects.
+    /// For `poll`; readable if a connection waits.
     package var raw: Int32 { socket.raw }
 
-    /// The next connection that waits; nil if there is none.
+    /// The next waiting connection; nil if there is none.
     package func accept() -> LineChannel? {
         let accepted = posix_accept(raw)
         return accepted < 0 ? nil : LineChannel(FileDescriptor(taking: accepted))
     }
 }
 
-/// One end of a connection between processes of the machine: a line of text each way, within limits of size and time.
+/// One end of a connection between processes of the machine: a line of text each way, limited in size and time.
 package struct LineChannel: ~Copyable, Sendable {
     private let socket: FileDescriptor
 
@@ -34,8 +34,8 @@ package struct LineChannel: ~Copyable, Sendable {
     /// Connects to a listener.
     ///
     /// - Parameter name: of its socket.
-    /// - Throws: `ENOTSOCK` when anything else has that name, a link too; `ENOENT` and `ECONNREFUSED` when nobody listens
-    ///   there; `ETIMEDOUT` when too many others wait there.
+    /// - Throws: `ENOTSOCK` if anything else has that name, even a link; `ENOENT` and `ECONNREFUSED` if there is no
+    ///   listener; `ETIMEDOUT` if too many others wait there.
     package init(
         to name: String,
         in directory: borrowing FileDescriptor,
@@ -55,7 +55,7 @@ package struct LineChannel: ~Copyable, Sendable {
     /// Sends a line and its end.
     ///
     /// - Parameter line: without a line feed.
-    /// - Throws: `ETIMEDOUT` when the other side takes too little of it in time, `EPIPE` when it has gone.
+    /// - Throws: `ETIMEDOUT` if the other side reads too little of it in time, `EPIPE` if it has gone.
     package func send(_ line: String, until deadline: Instant) throws(SystemError) {
         var bytes = Array((line + "\n").utf8)[...]
         while !bytes.isEmpty {
@@ -73,12 +73,12 @@ package struct LineChannel: ~Copyable, Sendable {
         }
     }
 
-    /// Receives a line. What comes after its end is lost, and so are descriptors that come with it.
+    /// Receives a line. Anything after its end is lost, and so are descriptors that come with it.
     ///
-    /// - Parameter limit: bytes of the longest line that is taken.
-    /// - Returns: the line without its end. Bytes that are no UTF-8 are replaced.
-    /// - Throws: `ETIMEDOUT` when it is not there in time, `EMSGSIZE` when it is too long, `EBADMSG` when the other side ends
-    ///   before its line does, `ECONNRESET` when it ends without having read what it was sent.
+    /// - Parameter limit: bytes of the longest line.
+    /// - Returns: the line without its end. Invalid UTF-8 is replaced.
+    /// - Throws: `ETIMEDOUT` if it does not come in time, `EMSGSIZE` if it is too long, `EBADMSG` if the other side
+    ///   ends before its line does, `ECONNRESET` if it ends with unread data.
     package func receive(limit: Int, until deadline: Instant) throws(SystemError) -> String {
         var line: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
@@ -95,12 +95,12 @@ package struct LineChannel: ~Copyable, Sendable {
             line += chunk[..<(end ?? count)]
             if line.count > limit { throw SystemError("recv", code: EMSGSIZE) }
             if end != nil { return String(decoding: line, as: UTF8.self) }
-            // A peer that sends a byte at a time gets no longer for it; what has come already is taken.
+            // A peer that sends single bytes gets no more time. Bytes that came already are taken.
             if count < chunk.count { try Self.check(deadline, "recv") }
         }
     }
 
-    /// Whether the other side has closed its end, and takes no answer any more.
+    /// Whether the other side has closed its end, and reads no answer any more.
     package var isAbandoned: Bool {
         var item = pollfd(fd: socket.raw, events: 0, revents: 0)
         return Glibc.poll(&item, 1, 0) > 0 && Int32(item.revents) & POLLHUP != 0

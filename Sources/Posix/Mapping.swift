@@ -3,15 +3,15 @@ import Glibc
 import Synchronization
 package import Time
 
-/// A 32-bit word of a mapping that a thread may sleep on while it says the same.
+/// A 32-bit word of a mapping. A thread may sleep on it while it keeps its value.
 package struct WakeWord {
     let mapping: Mapping
     let offset: Int
     let value: UInt32
 
     /// - Parameters:
-    ///   - offset: where it stands, in bytes.
-    ///   - value: what it said.
+    ///   - offset: the word's offset, in bytes.
+    ///   - value: the value that was read.
     package init(_ mapping: Mapping, _ offset: Int, value: UInt32) {
         (self.mapping, self.offset, self.value) = (mapping, offset, value)
     }
@@ -19,12 +19,12 @@ package struct WakeWord {
 
 /// A shared mapping of a whole file, unmapped when it goes out of scope.
 ///
-/// Invariant: `size` bytes at `base` are mapped. Other processes may write them at any time, and may shrink the file:
-/// touch them only inside `guarded`, and believe nothing that was not copied and checked.
+/// Invariant: `size` bytes at `base` are mapped. Other processes may write them at any time, and may shrink the file.
+/// Touch them only inside `guarded`, and trust nothing that was not copied and checked.
 package final class Mapping {
     package let base: UnsafeMutableRawPointer
     package let size: Int
-    /// Whether a page was gone: then the mapping is private zeros for good.
+    /// Whether a page was missing. Then the mapping is private zeros for good.
     private var lost = false
 
     package init(_ file: borrowing FileDescriptor, size: Int, writable: Bool) throws(SystemError) {
@@ -40,15 +40,15 @@ package final class Mapping {
 
     deinit { munmap(base, size) }
 
-    /// Runs `body` with a guard over the whole mapping. Returns nil when a page was gone (the file had been shrunk):
-    /// then what `body` read or wrote is void, and the mapping is of no further use: every later call gives nil too.
+    /// Runs `body` with a guard over the whole mapping. Returns nil if a page was missing, as the file was shrunk. The
+    /// results of `body` are void then, and every later call returns nil too.
     package func guarded<Result>(_ body: () -> Result) -> Result? {
         if lost { return nil }
         var range = posix_guard()
         return withUnsafeMutablePointer(to: &range) { range in
             posix_guard_enter(range, base, size)
             let result = body()
-            // A nested call may have found it out already.
+            // A nested call may have noticed it already.
             lost = posix_guard_leave(range) || lost
             return lost ? nil : result
         }
@@ -92,7 +92,7 @@ package final class Mapping {
         if posix_futex_wait(word(offset), expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
     }
 
-    /// Sleeps likewise, and only while `bell` was rung `count` times. Where the kernel cannot wait for two things, it looks
+    /// The same, but only sleeps while `bell` was rung `count` times. If the kernel cannot wait for two words, it looks
     /// at the bell every 30 ms.
     package func wait(
         _ offset: Int,
@@ -117,8 +117,9 @@ package final class Mapping {
 }
 
 extension Bell {
-    /// Sleeps while it was rung `count` times and all of `words` say the same, at the longest until `deadline`. May return early.
-    /// Where the kernel cannot wait for so many things, or one of the words is gone, it returns every 30 ms.
+    /// Sleeps while it was rung `count` times and all of `words` keep their values, at the longest until `deadline`.
+    /// May return early. If the kernel cannot wait for that many words, or one of the words is gone, it returns every
+    /// 30 ms.
     package func wait(while count: UInt32, or words: [WakeWord], until deadline: Instant) {
         let others = words.prefix(posix_most_futexes - 1)
         let futexes =

@@ -8,9 +8,9 @@ package enum MonotonicClock {
     /// Wall-clock time in nanoseconds since 1970; for sender reports and people only.
     package static func wallClock() -> UInt64 { nanoseconds(CLOCK_REALTIME) }
 
-    /// How long the machine was suspended since it started: this clock stood still then.
+    /// How long the machine was suspended since its start. This clock stood still then.
     package static func suspendedTime() -> Duration {
-        // In this order a pause between the two makes it shorter, and no suspend of it.
+        // In this order, a pause between the two makes the result smaller, and never looks like a suspend.
         let boot = nanoseconds(CLOCK_BOOTTIME)
         return .nanoseconds(Int64(clamping: boot) - Int64(clamping: nanoseconds(CLOCK_MONOTONIC)))
     }

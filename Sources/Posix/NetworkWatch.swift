@@ -1,16 +1,16 @@
 import CPosix
 import Glibc
 
-/// Hears from the kernel that interfaces, addresses or routes of this machine have changed (rtnetlink(7)).
+/// Notices changes of this machine's interfaces, addresses or routes, by the kernel (rtnetlink(7)).
 package final class NetworkWatch {
-    /// Readable while there is something to take.
+    /// Readable while there are events.
     package let descriptor: FileDescriptor
 
     package init() throws(SystemError) {
         descriptor = FileDescriptor(taking: try check("netlink") { posix_network_watch() })
     }
 
-    /// Takes what has come. What has changed is in no message: the machine is asked how it is now, so that a message that
-    /// was dropped is no loss.
+    /// Drops all events. Their content is not used: after an event, the machine's present state is read. So a dropped
+    /// message is no loss.
     package func takeChanges() { posix_network_changes_take(descriptor.raw) }
 }

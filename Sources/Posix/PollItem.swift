@@ -6,7 +6,7 @@ package import Time
 package struct PollItem {
     package let descriptor: Int32
     package var wantsWrite: Bool
-    /// Something can be read, or an error is to be fetched.
+    /// There is data to read, or an error to fetch.
     package fileprivate(set) var isReadable = false
     package fileprivate(set) var isWritable = false
 
@@ -40,34 +40,34 @@ private func wait(for descriptors: UnsafeMutableBufferPointer<pollfd>, until dea
 }
 
 extension pollfd {
-    /// Something can be read, or an error is to be fetched.
+    /// There is data to read, or an error to fetch.
     fileprivate var isReadable: Bool { Int32(revents) & (POLLIN | POLLERR | POLLHUP) != 0 }
 }
 
-/// Waits until one of the descriptors can be read or, unless nil, an instant of the monotonic clock. Negative descriptors
-/// count for nothing.
+/// Waits until one of the descriptors is readable or, unless nil, until an instant of the monotonic clock. Negative
+/// descriptors are ignored.
 ///
-/// - Returns: whether one can be read, or is broken.
+/// - Returns: whether one is readable, or broken.
 @discardableResult
 package func waitReadable(_ descriptors: borrowing Span<Int32>, until deadline: Instant?) -> Bool {
     withUnsafeTemporaryAllocation(of: pollfd.self, capacity: descriptors.count) { items in
         for index in descriptors.indices {
             items[index] = pollfd(fd: descriptors[index], events: Int16(POLLIN), revents: 0)
         }
-        // What is wrong with a descriptor shows when it is read.
+        // The fault of a descriptor shows when it is read.
         try? wait(for: items, until: deadline)
         return items.contains { $0.isReadable }
     }
 }
 
-/// Waits likewise for up to three descriptors.
+/// The same for up to three descriptors.
 @discardableResult
 package func waitReadable(_ first: Int32, _ second: Int32 = -1, _ third: Int32 = -1, until deadline: Instant?) -> Bool {
     let descriptors: InlineArray<3, Int32> = [first, second, third]
     return waitReadable(descriptors.span, until: deadline)
 }
 
-/// Waits until a descriptor can be written, whatever can be read there, or until an instant of the monotonic clock.
+/// Waits until a descriptor is writable, whatever there is to read, or until an instant of the monotonic clock.
 func waitWritable(_ descriptor: Int32, until deadline: Instant) throws(SystemError) {
     var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     try withUnsafeMutablePointer(to: &item) { item throws(SystemError) in
@@ -75,7 +75,7 @@ func waitWritable(_ descriptor: Int32, until deadline: Instant) throws(SystemErr
     }
 }
 
-/// Whether a descriptor takes a few bytes, such as a line, without delay. A broken one does.
+/// Whether a descriptor accepts a few bytes, such as a line, without delay. A broken one does.
 package func isWritable(_ descriptor: Int32) -> Bool {
     var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return Glibc.poll(&item, 1, 0) != 0

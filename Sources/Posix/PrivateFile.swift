@@ -1,11 +1,11 @@
 package import Glibc
 
-/// A file that only this user may write, and that is written in one step: whoever reads it early finds what it held before, or all of
-/// the new.
+/// A file that only this user may write, and that is replaced in one step: a reader finds either its old content or all
+/// of the new.
 package struct PrivateFile: Sendable {
     package enum Placing: Sendable {
         case replacing
-        /// A file that is there already stays, and counts as success: another process may just have made it.
+        /// An existing file stays, and counts as success: another process may just have made it.
         case keeping
     }
 
@@ -13,9 +13,9 @@ package struct PrivateFile: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// - Parameter rights: those of others that make the file unfit: `0o022` to write it, `0o077` any.
+    /// - Parameter rights: rights of others that make the file unfit: `0o022` to write it, `0o077` any.
     /// - Returns: nil if there is none.
-    /// - Throws: EPERM for what is no plain file of this user's, or gives others such rights.
+    /// - Throws: EPERM if it is not a plain file of this user, or gives others such rights.
     package func open(refusing rights: mode_t) throws(SystemError) -> FileDescriptor? {
         let file: FileDescriptor
         do throws(SystemError) { file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK) } catch {
@@ -29,10 +29,10 @@ package struct PrivateFile: Sendable {
         return file
     }
 
-    /// Writes the file, with mode 0600. Nothing is written through links.
+    /// Writes the file, with mode 0600. Links are never followed.
     package func write(_ text: String, _ placing: Placing) throws(SystemError) {
         let part = "\(path).\(getpid()).part"
-        // Perhaps an ended process has left one.
+        // An ended process may have left one.
         unlink(part)
         defer { unlink(part) }
         try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_EXCL).write(text)

@@ -1,24 +1,26 @@
 import CPosix
 import Glibc
 
-/// Gives up for ever the rights that a process does not need: an attacker who takes it over gains little.
+/// Drops rights that a process does not need, for ever. An attacker who takes it over gains little.
 package struct Sandbox: Sendable {
-    /// The only folder below which files may be written, and no symbolic links made; nil for none.
+    /// The only folder in which files may be written, without symbolic links; nil for none.
     package var writable: String?
-    /// The paths below which files may be read, beside `writable` and those of the system; nil for all paths.
+    /// The paths whose files may be read, besides `writable` and those of the system; nil for all paths.
     package var readable: [String]?
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
     package var socketFamilies: [Int32]
-    /// Whether connections from outside may be taken.
+    /// Whether to allow connections from outside.
     package var mayListen: Bool
-    /// Whether memory segments of System V may be made and attached (shmget).
+    /// Whether to allow memory segments of System V (shmget).
     package var sharesSegments: Bool
-    /// Whether other programs may be started, and interrupted, and a terminal be read that is open. They have the same sandbox.
+    /// Whether to allow other programs to be started and interrupted, and an open terminal to be read. The programs
+    /// have the same sandbox.
     package var startsPrograms: Bool
 
     /// Paths that libraries read by themselves. Dispatch looks after its threads in `/proc/TID`, which is not below
-    /// `/proc/self`, and traps where it cannot: other processes of this user can be seen there, but not their memory.
-    /// The last are behind links out of `/etc` on many systems, as certificates are, and files that others put there when the network
+    /// `/proc/self`, and traps if it cannot. Other processes of this user are visible there, but not their memory. The
+    /// last paths are targets of links in `/etc` on many systems: certificates, and files that are rewritten when the
+    /// network changes.
     /// changes.
     private static let systemPaths = [
         "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/dev/null",
@@ -49,20 +51,20 @@ package struct Sandbox: Sendable {
         try filterCalls(report: report)
     }
 
-    /// Restricts files by Landlock, and signals to others, abstract sockets and TCP where they are not needed. Only the calling
-    /// thread and those that it starts later are bound.
+    /// Restricts files by Landlock; and signals to other processes, abstract sockets and TCP if they are not needed. It
+    /// binds the calling thread, and threads that it starts later.
     ///
-    /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no Landlock.
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, has no Landlock.
     package func restrictFiles(report: (String) -> Void) throws(SystemError) {
-        // Where this is refused, so are the calls below.
+        // If this is refused, the calls below are too.
         _ = posix_no_new_privileges()
         guard let rules = try fileRules(report: report) else { return }
         if posix_landlock_enter(rules.raw) != 0 { try tolerate("landlock", errno, report) }
     }
 
-    /// The rules by which `restrictFiles` binds this process, for a program that `ChildProcess` starts.
+    /// The rules of `restrictFiles`, for a program that `ChildProcess` starts.
     ///
-    /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no Landlock.
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, has no Landlock.
     /// - Returns: nil in that case.
     package func fileRules(report: (String) -> Void) throws(SystemError) -> FileDescriptor? {
         let version = posix_landlock_version()
@@ -83,7 +85,7 @@ package struct Sandbox: Sendable {
             let allowed = files.intersection(.known(version)).subtracting([.execute, .devices, .symbolicLinks])
             try allow(allowed, below: try open(writable), in: rules)
         }
-        // What programs are given for what they need not hear or say.
+        // Programs get it in place of input and output that they do not need.
         if startsPrograms { try allow(.writing, below: try open("/dev/null"), in: rules) }
         if let readable {
             for path in readable { try allow(.reading, below: try open(path), in: rules) }
@@ -94,10 +96,10 @@ package struct Sandbox: Sendable {
         return rules
     }
 
-    /// Refuses by seccomp, for all threads, what Landlock does not: to start programs and touch other processes, to open sockets
-    /// of other families, and to reach beyond through a terminal, a device or the modes of files.
+    /// Refuses by seccomp, for all threads, calls that Landlock does not cover: starting programs, touching other
+    /// processes, opening sockets of other families, and escaping through a terminal, a device or the modes of files.
     ///
-    /// - Parameter report: gets a sentence if the kernel, or the container around it, offers no seccomp.
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, has no seccomp.
     package func filterCalls(report: (String) -> Void) throws(SystemError) {
         _ = posix_no_new_privileges()
         var code: Int32 = 0
@@ -112,19 +114,19 @@ package struct Sandbox: Sendable {
                 )
                 return posix_filter_calls(&calls)
             }
-            // A thread that starts or ends just now cannot follow.
+            // A thread that is starting or ending cannot follow.
             guard code == EAGAIN || code == ESRCH else { break }
             sched_yield()
         }
         if code != 0 { try tolerate("seccomp", code, report) }
     }
 
-    /// What a version of Landlock can refuse beyond files, given the sockets that this process may have: binding and
-    /// connecting TCP sockets (`LANDLOCK_ACCESS_NET_*`), and abstract sockets and signals outside of the sandbox
-    /// (`LANDLOCK_SCOPE_*`).
+    /// The rights beyond files that a version of Landlock can refuse, and that this process does not need for its
+    /// sockets: binding and connecting TCP sockets (`LANDLOCK_ACCESS_NET_*`), and abstract sockets and signals outside
+    /// of the sandbox (`LANDLOCK_SCOPE_*`).
     private func unused(_ version: Int32) -> (network: UInt64, scopes: UInt64) {
         let hasTCP = socketFamilies.contains(AF_INET) || socketFamilies.contains(AF_INET6)
-        // X servers listen on an abstract socket, and their clients do not try the other one if it is refused.
+        // X servers listen on an abstract socket. Their clients do not try the other one if it is refused.
         let (abstractSockets, signals): (UInt64, UInt64) = (socketFamilies.contains(AF_UNIX) ? 0 : 1 << 0, 1 << 1)
         return (version < 4 || hasTCP ? 0 : 0b11, version < 6 ? 0 : abstractSockets | signals)
     }
@@ -144,7 +146,7 @@ package struct Sandbox: Sendable {
         FileDescriptor(taking: try check("open") { posix_open_path(path) })
     }
 
-    /// Goes on without a part that an old kernel does not know or a container refuses: that is better than to stop.
+    /// Continues without a part that an old kernel lacks or a container refuses: that is better than to stop.
     private func tolerate(_ part: String, _ code: Int32, _ report: (String) -> Void) throws(SystemError) {
         let error = SystemError(part, code: code)
         guard [ENOSYS, EOPNOTSUPP, EPERM, EACCES].contains(code) else { throw error }
@@ -152,7 +154,7 @@ package struct Sandbox: Sendable {
     }
 }
 
-/// Rights to files, `LANDLOCK_ACCESS_FS_*`. Moving files between folders is refused where no rule allows it.
+/// Rights to files, `LANDLOCK_ACCESS_FS_*`. Moving files between folders is refused unless a rule allows it.
 private struct LandlockFiles: OptionSet {
     let rawValue: UInt64
 
@@ -162,16 +164,16 @@ private struct LandlockFiles: OptionSet {
     static let reading: Self = [Self(rawValue: 1 << 2), .readFolder]
     static let truncate = Self(rawValue: 1 << 14)
     static let ioctlDevice = Self(rawValue: 1 << 15)
-    /// Making symbolic links, which would lead other processes of this user elsewhere.
+    /// Making symbolic links, which could mislead other processes of this user.
     static let symbolicLinks = Self(rawValue: 1 << 12)
-    /// Making device files, and asking something of devices.
+    /// Making device files, and calls to devices.
     static let devices: Self = [Self(rawValue: 1 << 6), Self(rawValue: 1 << 11), .ioctlDevice]
-    /// Writing a file, removing folders and files, making anything, and what later kernels added.
+    /// Writing a file, removing folders and files, making anything, and the rights of later kernels.
     static let changing: Self = [
         Self(rawValue: 1 << 1), Self(rawValue: 0x1FF0), .truncate, .ioctlDevice,
     ]
 
-    /// What a version of Landlock knows.
+    /// The rights that a version of Landlock knows.
     static func known(_ version: Int32) -> Self {
         var rights = Self(rawValue: 0x1FFF)
         if version >= 3 { rights.insert(.truncate) }

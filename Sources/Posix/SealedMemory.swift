@@ -1,6 +1,6 @@
 import CPosix
 
-/// Anonymous memory that other processes may map, that nobody can shrink or grow, and that only its maker can write
+/// Anonymous memory that other processes may map. Nobody can shrink or grow it, and only its maker can write it
 /// (memfd_create, F_ADD_SEALS).
 extension FileDescriptor {
     /// Makes such memory, empty and not yet sealed.
@@ -10,9 +10,9 @@ extension FileDescriptor {
         FileDescriptor(taking: try check("memfd_create") { posix_memory_create(name) })
     }
 
-    /// Seals the memory for ever. Writable mappings that exist stay writable.
+    /// Seals the memory for ever. Existing writable mappings stay writable.
     package func seal() throws(SystemError) { try check("F_ADD_SEALS") { posix_memory_seal(raw) } }
 
-    /// Whether this is memory that `seal` has sealed, in whichever process.
+    /// Whether this is memory that any process has sealed with `seal`.
     package var isSealed: Bool { posix_memory_is_sealed(raw) }
 }

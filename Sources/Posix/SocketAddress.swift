@@ -16,7 +16,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage = sockaddr_storage()
     private var length: socklen_t = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
-    /// What a system call writes: an address and its length.
+    /// An address and its length, as a system call writes them.
     init<E: Error>(
         writing body: (UnsafeMutablePointer<sockaddr>, inout socklen_t) throws(E) -> Void
     ) throws(E) {
@@ -46,7 +46,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// The first address of a host: a literal, or a name that is looked up, which may take seconds.
+    /// The first address of a host: a literal, or a name. Looking up a name may take seconds.
     package static func resolve(host: String, port: UInt16) throws(UnresolvedHost) -> SocketAddress {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
@@ -65,7 +65,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     package var family: Int32 { Int32(storage.ss_family) }
     package var isIPv6: Bool { family == AF_INET6 }
 
-    /// The port stands at the same place in both families.
+    /// The port has the same offset in both families.
     package var port: UInt16 {
         get {
             withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }

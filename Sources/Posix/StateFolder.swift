@@ -1,9 +1,9 @@
 import Glibc
 import Time
 
-/// The folder of this user's in which Oriel keeps what outlasts a broadcast (XDG Base Directory Specification 0.8).
+/// This user's folder for state that outlasts a broadcast (XDG Base Directory Specification 0.8).
 package struct StateFolder: Sendable {
-    /// There is no such folder, as the environment says nothing of this user's.
+    /// There is no such folder: the environment names none.
     package struct Missing: Error, Equatable, CustomStringConvertible {
         let purpose: String
 
@@ -13,7 +13,7 @@ package struct StateFolder: Sendable {
     package let path: String
 
     /// - Parameters:
-    ///   - purpose: what is to be kept there, for the sentence.
+    ///   - purpose: the purpose of the folder, for the sentence.
     ///   - environment: finds a variable.
     package init(
         for purpose: String,

@@ -1,12 +1,13 @@
 import CPosix
 import Glibc
 
-/// Hears that the machine was suspended. The kernel sets the clock of the day then, and tells that; nothing wakes for it otherwise.
+/// Notices that the machine was suspended. The kernel sets the wall clock then, and reports that. There is no other
+/// event.
 package final class SuspendWatch {
-    /// What is shorter delays nothing that anybody would notice.
+    /// A shorter suspend delays nothing noticeably.
     private static let shortest = Duration.seconds(1)
 
-    /// Readable while there is something to take.
+    /// Readable while there is an event.
     package let descriptor: FileDescriptor
     private let suspendedTime: () -> Duration
     private var before: Duration
@@ -19,19 +20,19 @@ package final class SuspendWatch {
 
     /// - Parameters:
     ///   - descriptor: becomes readable when the machine may have been suspended; 8 bytes are read from it.
-    ///   - suspendedTime: how long it was so far, from any beginning.
+    ///   - suspendedTime: the time in suspends so far, from any beginning.
     package init(_ descriptor: consuming FileDescriptor, suspendedTime: @escaping () -> Duration) {
         self.descriptor = descriptor
         self.suspendedTime = suspendedTime
         before = suspendedTime()
     }
 
-    /// Takes what has come.
+    /// Takes the events.
     ///
-    /// - Returns: how long the machine was suspended since the last call; nil if it was not, as when somebody has set the clock.
+    /// - Returns: how long the machine was suspended since the last call; nil if it was not, as when the clock was set.
     package func takeSuspend() -> Duration? {
         var count: UInt64 = 0
-        // Of a timer that was cancelled, this is an error, by which it goes on.
+        // For a cancelled timer this fails, which re-arms it.
         _ = read(descriptor.raw, &count, MemoryLayout<UInt64>.size)
         let now = suspendedTime()
         defer { before = now }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A system call that failed: which one, and the `errno` it left.
+/// A failed system call, and its `errno`.
 public struct SystemError: Error, Equatable, CustomStringConvertible {
-    /// The call as the manual pages name it, such as `openat`.
+    /// The name of the call in the manual pages, such as `openat`.
     public let call: String
     /// The value of `errno`.
     public let code: Int32
@@ -12,13 +12,13 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The system's own words for the code, such as `No space left on device`.
+    /// The system's words for the code, such as `No space left on device`.
     public var reason: String { String(cString: strerror(code)) }
 
     /// The call and the reason.
     public var description: String { "\(call): \(reason)" }
 
-    /// Advice for a person where a limit of this process was met (setrlimit); nil for any other problem.
+    /// Advice for a person if a limit of this process was met (setrlimit); nil for any other problem.
     package var limitAdvice: String? {
         switch code {
         case EFBIG: "raise the limit of files' size (ulimit -f)"

@@ -1,7 +1,7 @@
 import CPosix
 
-/// SIGINT, SIGTERM and, unless it is ignored, SIGHUP as a descriptor that becomes readable, so that a loop can wait for them
-/// among others.
+/// SIGINT, SIGTERM and, unless it is ignored, SIGHUP as a descriptor that becomes readable. So a loop can wait for them
+/// together with other descriptors.
 ///
 /// Make one before the first thread starts: threads inherit the signal mask.
 package struct TerminationSignals: ~Copyable {

@@ -1,7 +1,7 @@
 import CPosix
 import Glibc
 
-/// A thread of its own, outside the cooperative pool, for work that waits in system calls.
+/// A thread outside the cooperative pool, for work that waits in system calls.
 package struct Thread: ~Copyable, Sendable {
     private let id: pthread_t
 
@@ -24,7 +24,7 @@ package struct Thread: ~Copyable, Sendable {
         self.id = id
     }
 
-    /// glibc says EAGAIN where there is no memory for the stack, too.
+    /// glibc also returns EAGAIN if there is no memory for the stack.
     private static var hasMemoryForStack: Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
@@ -37,7 +37,7 @@ package struct Thread: ~Copyable, Sendable {
         return true
     }
 
-    /// A thread nobody joins cleans up after itself.
+    /// A thread that nobody joins frees itself.
     deinit { pthread_detach(id) }
 
     /// Waits until the body has returned.
@@ -46,7 +46,7 @@ package struct Thread: ~Copyable, Sendable {
         discard self
     }
 
-    /// Throws if so many threads more cannot run at once.
+    /// Throws if this many further threads cannot run at once.
     package static func require(_ count: Int) throws(SystemError) {
         guard count > 0 else { return }
         let bell = Bell()

@@ -1,7 +1,7 @@
 import CPosix
 import Glibc
 
-/// A UDP socket that never blocks.
+/// A non-blocking UDP socket.
 package struct UDPSocket: ~Copyable {
     private let descriptor: FileDescriptor
 
@@ -36,12 +36,12 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
-    /// Asks for room for `bytes` of datagrams under way; the system may give less.
+    /// Asks for room for `bytes` of datagrams on their way. The system may give less.
     package func setSendBuffer(_ bytes: Int) throws(SystemError) {
         try Self.set(raw, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bytes), "SO_SNDBUF")
     }
 
-    /// How many routers a multicast datagram may pass.
+    /// The number of routers that a multicast datagram may pass.
     package func setMulticastTTL(_ hops: UInt8, family: Int32) throws(SystemError) {
         if family == AF_INET6 {
             try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, Int32(hops), "IPV6_MULTICAST_HOPS")
@@ -50,12 +50,12 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
-    /// Sends datagrams to the connected peer; those of one size in one piece, if the kernel takes them so.
+    /// Sends datagrams to the connected peer. Those of one size go in one call, if the kernel supports it.
     ///
     /// - Parameters:
-    ///   - starts: where each datagram begins in `bytes`.
-    ///   - ends: where each ends.
-    ///   - first: how many of them to leave out at the front.
+    ///   - starts: the start of each datagram in `bytes`.
+    ///   - ends: the end of each.
+    ///   - first: how many to leave out at the front.
     /// - Returns: how many the kernel took, at least one and at most 64.
     /// - Throws: the error of the first one, such as `EAGAIN`, or `ECONNREFUSED` for an earlier datagram.
     package func send(
@@ -70,13 +70,13 @@ package struct UDPSocket: ~Copyable {
         )
     }
 
-    /// Sends datagrams in the same way by a socket that somebody else owns, and does not stop at one that is lost.
+    /// Sends datagrams in the same way over a socket with another owner, and continues after a lost one.
     ///
     /// - Parameters:
-    ///   - starts: where each datagram begins in `bytes`.
-    ///   - raw: a UDP socket that never blocks.
+    ///   - starts: the start of each datagram in `bytes`.
+    ///   - raw: a non-blocking UDP socket.
     ///   - address: a `sockaddr` of `size` bytes.
-    /// - Returns: how many are gone; fewer than there are if the system takes no more for now.
+    /// - Returns: how many were sent; fewer than given if the system takes no more for now.
     package static func send(
         _ bytes: [UInt8],
         starts: [Int],
@@ -104,7 +104,7 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
-    /// Takes the next datagram, cut to the length of `buffer`. Nil when none is there.
+    /// Takes the next datagram, cut to the length of `buffer`; nil if there is none.
     package func receive(into buffer: inout [UInt8]) throws(SystemError) -> (count: Int, source: SocketAddress)? {
         var count = 0
         do {
@@ -119,7 +119,7 @@ package struct UDPSocket: ~Copyable {
         }
     }
 
-    /// Takes the error that waits for the next call, such as `ECONNREFUSED`; 0 if none does.
+    /// Takes the pending error of the next call, such as `ECONNREFUSED`; 0 if there is none.
     package func takeError() -> Int32 {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

@@ -9,7 +9,7 @@
 /// Works across processes and on read-only mappings. Returns 0 or an errno value (EAGAIN, ETIMEDOUT, EINTR, EFAULT).
 int posix_futex_wait(const uint32_t *word, uint32_t expected, const struct timespec *deadline);
 
-/// A word to sleep on, and what it is expected to say.
+/// A word to sleep on, and its expected value.
 struct posix_futex {
     const uint32_t *word;
     uint32_t expected;
@@ -22,7 +22,7 @@ int posix_futex_wait_any(const struct posix_futex *futexes, size_t count, const 
 int posix_futex_wake(const uint32_t *word, int most);
 
 /// Open file description locks (fcntl F_OFD_SETLK, F_OFD_GETLK) over the whole file. Return 0 or an errno value;
-/// EAGAIN means that somebody else holds a conflicting lock.
+/// EAGAIN means that there is a conflicting lock.
 int posix_lock(int descriptor, bool exclusive);
 /// Sets `*locked` to whether a lock of this kind would conflict with one held through another open file description.
 int posix_lock_query(int descriptor, bool exclusive, bool *locked);
@@ -30,7 +30,7 @@ int posix_lock_query(int descriptor, bool exclusive, bool *locked);
 /// Installs the SIGBUS handler once. Faults outside guarded ranges go to the handler that was there before.
 void posix_guard_install(void);
 
-/// A guarded range, kept by whoever guards it from `posix_guard_enter` to `posix_guard_leave`.
+/// A guarded range. The caller keeps it from `posix_guard_enter` to `posix_guard_leave`.
 struct posix_guard {
     void *base;
     size_t size;
@@ -46,16 +46,16 @@ void posix_guard_enter(struct posix_guard *guard, void *base, size_t size);
 bool posix_guard_leave(struct posix_guard *guard);
 
 /// Blocks SIGINT, SIGTERM and, unless it is ignored, SIGHUP, and returns a descriptor that becomes readable when one comes; -1
-/// with errno set on failure. Ignores SIGPIPE and SIGTTOU: a line that nobody reads, or that a terminal wants from its
-/// foreground alone (stty tostop), ends and stops nothing.
+/// with errno set on failure. Ignores SIGPIPE and SIGTTOU. So a line without a reader does not end the process, and a line to a
+/// terminal that only accepts its foreground (stty tostop) does not stop it.
 int posix_termination_signals(void);
-/// Whether a signal waited there; takes one.
+/// Takes a waiting signal. Returns whether there was one.
 bool posix_take_signal(int descriptor);
 
-/// Sends datagrams `first`..<`count`, 64 at most, to an address or, where that is NULL, to the connected peer, without
+/// Sends datagrams `first`..<`count`, 64 at most, to an address or, if that is NULL, to the connected peer, without
 /// waiting. Datagram i lies from starts[i] to ends[i] in `bytes`.
-/// `in_runs` gives those of one size to the kernel in one piece, for it to cut (UDP_SEGMENT, Linux 4.18); where it cannot,
-/// they go one by one. Returns how many were taken, or -1 with errno set.
+/// `in_runs` passes those of one size to the kernel in one piece, which the kernel cuts (UDP_SEGMENT, Linux 4.18). If it cannot,
+/// they go one by one. Returns how many it took, or -1 with errno set.
 int posix_send_datagrams(
     int socket, const void *address, unsigned address_size, const uint8_t *bytes, const ptrdiff_t *starts,
     const ptrdiff_t *ends, ptrdiff_t first, ptrdiff_t count, bool in_runs);
@@ -67,11 +67,11 @@ struct pollfd;
 /// `ppoll` with no signal mask; waits for ever without a timeout. Returns -1 with errno set on failure.
 int posix_poll(struct pollfd *descriptors, size_t count, const struct timespec *timeout);
 
-/// What a program has in common with the process that starts it.
+/// The bond between a program and the process that starts it.
 enum posix_tie {
-    /// It is told to end (SIGTERM) when the thread that starts it dies, and has a process group of its own.
+    /// It gets SIGTERM when the thread that starts it dies, and has its own process group.
     POSIX_TIE_CHILD,
-    /// It has a session of its own.
+    /// It has its own session.
     POSIX_TIE_SESSION,
     /// It has the process group of its starter, and ignores no signal.
     POSIX_TIE_GROUP,
@@ -91,7 +91,7 @@ struct posix_program {
     int rules;
 };
 
-/// Starts a program with no signal blocked, and returns when it runs: 0 or an errno value.
+/// Starts a program with no blocked signal, and returns once it runs: 0 or an errno value.
 int posix_start(pid_t *child, const struct posix_program *program);
 /// A descriptor that becomes readable when the process has ended; -1 with errno set on failure.
 int posix_pidfd(pid_t child);
@@ -99,17 +99,17 @@ int posix_pidfd(pid_t child);
 /// A socket that is readable when interfaces, addresses or routes have changed (NETLINK_ROUTE). Returns a descriptor, or -1 with
 /// errno set.
 int posix_network_watch(void);
-/// Takes what waits there, without waiting.
+/// Drops all waiting messages, without blocking.
 void posix_network_changes_take(int descriptor);
 
-/// A timer that never ends, and is readable when the clock of the day was set: by somebody, or by the kernel after the machine was
-/// suspended (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Returns a descriptor, or -1 with errno set.
+/// A timer that never expires, and is readable after the wall clock was set: by a person or program, or by the kernel after a suspend
+/// of the machine (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Returns a descriptor, or -1 with errno set.
 int posix_clock_watch(void);
 
 /// Gives up new privileges for ever. Returns -1 with errno set on failure.
 int posix_no_new_privileges(void);
 
-/// What a filter of system calls leaves to a process.
+/// The calls that a filter leaves to a process.
 struct posix_calls {
     /// Families of sockets, 8 at the most.
     const int *families;
@@ -118,19 +118,19 @@ struct posix_calls {
     bool may_listen;
     /// Memory segments (shmget) of its own.
     bool may_share_segments;
-    /// Other programs, to interrupt them (SIGINT), and to see what a terminal has and whose it is. They are bound by the filter, too.
+    /// Starting other programs and interrupting them (SIGINT), and reading a terminal and its foreground. The filter binds the programs too.
     bool may_start_programs;
 };
 
-/// Gives up for ever, for all threads (seccomp): other programs and processes, what terminals and devices can be told, owners
-/// and modes of files, System V and message queues, sockets of other families, and what else `calls` does not leave. Returns 0 or
-/// an errno value: ENOSYS where the kernel cannot do it, EAGAIN or ESRCH when a thread could not follow just now.
+/// Refuses for ever, for all threads (seccomp): other programs and processes, control of terminals and devices, owners and modes of
+/// files, System V and message queues, sockets of other families, and all else that `calls` does not leave. Returns 0 or an errno
+/// value: ENOSYS if the kernel has no such filter, EAGAIN or ESRCH if a thread could not follow just now.
 int posix_filter_calls(const struct posix_calls *calls);
 
 /// Landlock, with the kernel's own bits; its headers may be older than the kernel. All return -1 with errno set on
-/// failure. What `posix_landlock_enter` gives up, only the calling thread and what it starts later give up.
+/// failure. `posix_landlock_enter` binds the calling thread alone, with the threads and programs that it starts later.
 int posix_landlock_version(void);
-/// Opens a file or folder for nothing but to name it.
+/// Opens a file or folder only as a path (O_PATH).
 int posix_open_path(const char *path);
 /// A descriptor of rules that refuse these rights.
 int posix_landlock_create(uint64_t files, uint64_t network, uint64_t scopes);
@@ -140,13 +140,13 @@ int posix_landlock_enter(int rules);
 
 /// Anonymous memory that can be sealed (memfd_create). Returns a descriptor, or -1 with errno set.
 int posix_memory_create(const char *name);
-/// Seals its size, and against all writing but through the mappings that there are; no seal can be added after that.
+/// Seals its size, and forbids writing except through existing mappings. No seal can be added after that.
 /// Returns -1 with errno set on failure: EINVAL before Linux 5.1.
 int posix_memory_seal(int descriptor);
-/// Whether it is memory that was sealed so.
+/// Whether it is memory with these seals.
 bool posix_memory_is_sealed(int descriptor);
-/// Blocks of `size` bytes or more are mapped each by itself, unless freed memory of the heap has room for them. So they go back to the
-/// system when they are freed.
+/// Maps each block of `size` bytes or more by itself, unless freed memory of the heap has room for it. So it returns to the system
+/// when it is freed.
 void posix_memory_return(int size);
 
 /// Gives a Unix socket a name in the file system. Returns -1 with errno set on failure.
@@ -154,9 +154,9 @@ int posix_bind_path(int socket, const char *path);
 /// Connects a Unix socket to one in an open directory. Returns -1 with errno set on failure: ENOTSOCK if the name is a
 /// link or leads to anything else.
 int posix_connect_at(int socket, int directory, const char *name);
-/// Takes a connection, which does not block. Returns -1 with errno set on failure.
+/// Accepts a connection, which does not block. Returns -1 with errno set on failure.
 int posix_accept(int socket);
-/// Sends a copy of a descriptor and one byte, without waiting, to the datagram socket at `path`, or where `path` is NULL to
+/// Sends a copy of a descriptor and one byte, without waiting, to the datagram socket at `path`, or if `path` is NULL to
 /// the peer. Returns -1 with errno set on failure.
 int posix_send_descriptor(int socket, const char *path, int descriptor);
 /// Waits for a message with one descriptor. Returns that, or -1 with errno set: ECONNRESET when the socket was shut down,
