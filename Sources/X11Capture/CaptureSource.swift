@@ -1,21 +1,21 @@
 import CXCB
 package import Pixels
 
-/// What to share.
+/// A part of the display to share.
 package enum CaptureSource: Equatable, Hashable, Sendable {
-    /// The whole screen of the display, as it is at the moment.
+    /// The whole screen of the display, at its present size.
     case screen
-    /// A monitor by the name `listMonitors()` gives it, wherever it stands.
+    /// A monitor, by its name in `listMonitors()`, wherever it stands.
     case monitor(String)
     /// A fixed rectangle, which must lie within the screen.
     case region(PixelRect)
-    /// The inside of one window, by the identifier that `listWindows()` gives it, whatever covers it and wherever it moves.
-    /// With its mark only that window is meant, and none that gets its identifier later.
+    /// The inside of one window, by its identifier in `listWindows()`, even if it is covered or moves. A mark tells the
+    /// window from a later one with the same identifier.
     case window(UInt32, mark: UInt64? = nil)
 }
 
 extension CaptureSource {
-    /// Parses what `words` and `description` return; nil for any other text.
+    /// Parses `words` and `description`; nil for any other text.
     package init?(_ text: String) {
         let words = text.split(separator: " ", maxSplits: 1).map(String.init)
         switch (words.first, words.dropFirst().first) {
@@ -36,7 +36,7 @@ extension CaptureSource {
         }
     }
 
-    /// The text from which another process makes the same source.
+    /// The text that makes the same source in another process.
     package var words: String {
         if case .window(_, let mark?) = self { return "\(self) \(String(mark, radix: 16))" }
         return description
@@ -56,17 +56,18 @@ extension CaptureSource: CustomStringConvertible {
 }
 
 extension XConnection {
-    /// The whole screen, in pixels, as it is now.
+    /// The whole screen, in pixels, at present.
     package func screenRegion() throws(X11Error) -> PixelRect {
         let geometry = try geometry(of: root)
         return PixelRect(x: 0, y: 0, width: geometry.width, height: geometry.height)
     }
 
-    /// Where a source lies on the screen now; never empty.
+    /// The present place of a source on the screen; never empty.
     ///
     /// A window may reach beyond the screen.
     ///
-    /// Throws `.noMonitor`, `.noWindow`, `.windowHidden`, `.regionOutside` or `.regionPartlyOutside` when it is not there.
+    /// Throws `.noMonitor`, `.noWindow`, `.windowHidden`, `.regionOutside` or `.regionPartlyOutside` if it is not
+    /// there.
     package func region(of source: CaptureSource) throws(X11Error) -> PixelRect {
         let screen = try screenRegion()
         switch source {

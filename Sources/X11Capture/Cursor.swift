@@ -1,9 +1,9 @@
 import CXCB
 package import Pixels
 
-/// The look of the pointer.
+/// The image of the pointer.
 package struct CursorShape: Equatable, Sendable {
-    /// The pixel of the image that points, from its top left corner.
+    /// The pixel of the image that points, counted from its top left corner.
     package let hotspotX: Int
     package let hotspotY: Int
     package let width: Int
@@ -24,31 +24,31 @@ package struct CursorShape: Equatable, Sendable {
     }
 }
 
-/// The pointer: where it points on the screen, in pixels, and its look.
+/// The pointer: its position on the screen, in pixels, and its image.
 package struct Cursor: Equatable, Sendable {
     package let x: Int
     package let y: Int
     package let shape: CursorShape
 
-    /// The rectangle that its image covers; may reach beyond the screen.
+    /// The rectangle of its image; may reach beyond the screen.
     package var region: PixelRect {
         PixelRect(x: x - shape.hotspotX, y: y - shape.hotspotY, width: shape.width, height: shape.height)
     }
 }
 
-/// Follows the pointer. The server is asked for its image only when that has changed.
+/// Tracks the pointer. Its image is requested only after a change.
 package final class CursorTracker {
     /// Whether `drainEvents()` reports `.pointerMoved`. There is no event when a program moves the pointer.
     package let hasMotionEvents: Bool
     private let connection: XConnection
     private var shape: CursorShape?
 
-    /// A question that was sent, and not yet answered.
+    /// A sent question without an answer yet.
     package struct Question: ~Copyable {
         fileprivate let sequence: UInt32
     }
 
-    /// Nil when the server lacks XFixes: then the pointer cannot be shown.
+    /// Nil if the server lacks XFixes: then the pointer cannot be shown.
     package init?(connection: XConnection) throws(X11Error) {
         guard connection.extensions.fixes != nil else { return nil }
         self.connection = connection
@@ -60,12 +60,12 @@ package final class CursorTracker {
         hasMotionEvents = try connection.selectRawMotion()
     }
 
-    /// Asks where the pointer is. Nothing is sent before the next request that waits.
+    /// Asks for the pointer's position. The request is sent with the next one that waits.
     package func ask() -> Question {
         Question(sequence: xcb_query_pointer(connection.raw, connection.root).sequence)
     }
 
-    /// The pointer when the question came, or nil while it was on another screen.
+    /// The pointer at the time of the question; nil while it was on another screen.
     ///
     /// - Parameter events: those that `drainEvents()` returned since the last answer.
     package func answer(_ question: consuming Question, after events: XEvents) throws(X11Error) -> Cursor? {
@@ -81,7 +81,7 @@ package final class CursorTracker {
         do throws(X11Error) {
             return try fetchShape()
         } catch .requestFailed {
-            // Servers with the SECURITY extension refuse the image of a cursor whose creator has gone, such as xsetroot.
+            // Servers with the SECURITY extension refuse the image of a cursor whose creator is gone, such as xsetroot.
             return .arrow
         }
     }
@@ -106,7 +106,7 @@ package final class CursorTracker {
 }
 
 extension XConnection {
-    /// Asks for events when the pointer moves; returns whether there will be any.
+    /// Asks for events of the pointer's motion. Returns whether there will be any.
     fileprivate func selectRawMotion() throws(X11Error) -> Bool {
         guard let input = extensions.input, input.version >= (2, 1) else { return false }
         do throws(X11Error) {

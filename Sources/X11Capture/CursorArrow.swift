@@ -1,5 +1,5 @@
 extension CursorShape {
-    /// A plain arrow, for when the server does not tell the look of the pointer.
+    /// A plain arrow, for servers that do not give the image of the pointer.
     package static let arrow: CursorShape = {
         let art = [
             "#           ",

@@ -1,24 +1,25 @@
 import CXCB
 package import Pixels
 
-/// Asks the server to tell when something on the screen was drawn, and where. Damage is a hint: compare pixels to be sure.
+/// Asks the server to report drawing on the screen, with its place. Damage is a hint: compare pixels to be sure.
 ///
-/// After damage was taken, the first drawing makes `drainEvents()` report `.damaged`, once; so take it before each grab,
-/// and what is drawn during the grab is reported again. A new monitor reports the whole screen as damaged.
+/// After damage was taken, the first drawing makes `drainEvents()` report `.damaged`, once. So take damage before each
+/// grab: drawing during the grab is then reported again. A new monitor reports the whole screen as damaged.
 package final class DamageMonitor {
     private let connection: XConnection
     private let damage: xcb_damage_damage_t
     private let taken: xcb_xfixes_region_t
     private let isOfScreen: Bool
 
-    /// A question that was sent, and not yet answered.
+    /// A sent question without an answer yet.
     package struct Question: ~Copyable {
         fileprivate let sequence: UInt32
     }
 
-    /// Nil when the server lacks the extension: then grab at every tick.
+    /// Nil if the server lacks the extension: then grab at every tick.
     ///
-    /// - Parameter source: a window has damage of its own, also where it is covered; any other source has that of the screen.
+    /// - Parameter source: a window has its own damage, even where it is covered. Any other source has that of the
+    ///   screen.
     package init?(connection: XConnection, source: CaptureSource = .screen) throws(X11Error) {
         guard connection.extensions.damage != nil, connection.extensions.fixes != nil else { return nil }
         damage = xcb_generate_id(connection.raw)
@@ -40,13 +41,13 @@ package final class DamageMonitor {
         xcb_damage_destroy(connection.raw, damage)
     }
 
-    /// Takes the damage so far. Nothing is sent before the next request that waits.
+    /// Takes the damage so far. The request is sent with the next one that waits.
     package func ask() -> Question {
         xcb_damage_subtract(connection.raw, damage, xcb_xfixes_region_t(0), taken)
         return Question(sequence: xcb_xfixes_fetch_region(connection.raw, taken).sequence)
     }
 
-    /// Adds the tiles that were damaged.
+    /// Adds the damaged tiles.
     ///
     /// - Parameters:
     ///   - tiles: of the picture that shows `region`.

@@ -2,11 +2,11 @@ import CXCB
 import Glibc
 import Pixels
 
-/// The picture of a source as it was grabbed last, in the server's format, and room to grab into.
+/// The last grabbed picture of a source, in the server's format, and memory for the next grab.
 ///
-/// There are two buffers of the picture's size. Of each row of tiles one of them holds the present pixels; the other is
-/// free to be grabbed into, and takes its place if the new pixels differ. So whole rows change without being copied.
-/// Narrower pieces are grabbed into a scratch buffer, where they lie packed, and only their tiles that differ are copied.
+/// There are two buffers of the picture's size. For each row of tiles, one of them holds the present pixels. The other
+/// is free for a grab, and takes its place if the new pixels differ. So whole rows change without a copy. Narrower
+/// pieces are grabbed into a scratch buffer, where they are packed. Only their tiles that differ are copied.
 ///
 /// Invariant: all buffers are as large as `bytesPerRow` and `size` need.
 final class HeldPicture {
@@ -57,9 +57,9 @@ final class HeldPicture {
         current = Array(repeating: 0, count: tiles.rows)
     }
 
-    /// Finds pieces, few of them, that cover all tiles of a set, and more tiles where that is cheaper.
+    /// Finds a few pieces that cover all tiles of a set. They cover more tiles if that is cheaper.
     ///
-    /// - Parameter pieces: gets the pieces, in place of those that it held.
+    /// - Parameter pieces: set to the pieces.
     func findPieces(covering suspects: BlockSet, _ pieces: inout [Piece]) {
         pieces.removeAll(keepingCapacity: true)
         var scratchBytes = 0
@@ -82,7 +82,7 @@ final class HeldPicture {
         }
     }
 
-    /// Where the server is to write a piece: its name for the memory, and the offset in it in bytes.
+    /// The place of a piece for the server: its name of the memory, and the offset in it in bytes.
     func destination(of piece: Piece) -> (segment: xcb_shm_seg_t, offset: Int)? {
         switch piece.place {
         case .buffer(let index):
@@ -92,11 +92,11 @@ final class HeldPicture {
         }
     }
 
-    /// Takes over a grabbed piece, and adds to `changed` the tiles in which it differs from the picture so far.
+    /// Stores a grabbed piece, and adds the tiles that differ from the picture so far to `changed`.
     ///
     /// - Parameters:
-    ///   - answer: the pixels, where the piece's place is the answer.
-    ///   - isFirst: whether there was no picture so far: then every tile is new.
+    ///   - answer: the pixels, if the piece's place is the answer.
+    ///   - isFirst: whether there was no picture so far. Then every tile is new.
     func store(_ piece: Piece, answer: UnsafeRawBufferPointer? = nil, isFirst: Bool, changed: inout BlockSet) {
         switch piece.place {
         case .buffer(let index):
@@ -110,7 +110,7 @@ final class HeldPicture {
         }
     }
 
-    /// Lends the present pixels from a tile's first one on.
+    /// Lends the present pixels, beginning with a tile's first one.
     func withTile<Result>(column: Int, row: Int, _ body: (RawSpan) -> Result) -> Result {
         body(bytes(of: buffers[current[row]], column, row).bytes)
     }
@@ -176,7 +176,7 @@ final class HeldPicture {
         row * BlockSet.tile * bytesPerRow + column * BlockSet.tile * format.pixelFormat.bytesPerPixel
     }
 
-    /// The bytes of a buffer from a tile's first pixel on.
+    /// The bytes of a buffer, beginning with a tile's first pixel.
     private func bytes(of buffer: ImageBuffer, _ column: Int, _ row: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: buffer.bytes[offset(column, row)...])
     }

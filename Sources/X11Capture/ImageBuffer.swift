@@ -2,25 +2,25 @@ import CXCB
 import Glibc
 import Posix
 
-/// How pixels come from the server to us, from the best way to the worst.
+/// The transport of pixels from the server, from the best method to the worst.
 package enum GrabMethod: CaseIterable, Equatable, Sendable {
-    /// Shared memory handed over as a descriptor (MIT-SHM 1.2): nothing can leak.
+    /// Shared memory that is passed as a descriptor (MIT-SHM 1.2). Nothing can leak.
     case sharedDescriptor
     /// A System V segment, marked for removal as soon as both sides are attached.
     case sharedSegment
-    /// Copied through the socket: works everywhere, slowly.
+    /// A copy through the socket. It works everywhere, slowly.
     case socket
 }
 
-/// Memory for one image, shared with the server where the method allows.
+/// Memory for one image, shared with the server if the method allows.
 final class ImageBuffer {
     let bytes: UnsafeMutableRawBufferPointer
-    /// The server's name for the memory; nil when it does not share it.
+    /// The server's name for the memory; nil if it is not shared.
     let segment: xcb_shm_seg_t?
     private let connection: XConnection
     private let method: GrabMethod
 
-    /// Throws `.requestFailed` when the server does not take the memory, as one on another machine does not.
+    /// Throws `.requestFailed` if the server does not accept the memory, for example a server on another machine.
     init(_ method: GrabMethod, byteCount: Int, connection: XConnection) throws(X11Error) {
         self.connection = connection
         self.method = method
@@ -42,7 +42,7 @@ final class ImageBuffer {
 }
 
 extension XConnection {
-    /// Whether the connection is a socket of this machine, over which memory can be shared at all.
+    /// Whether the connection is a socket of this machine, without which no memory can be shared.
     var isLocal: Bool {
         var address = sockaddr()
         var size = socklen_t(MemoryLayout<sockaddr>.size)
@@ -78,7 +78,8 @@ extension XConnection {
         do throws(SystemError) {
             id = try Posix.check("shmget") { shmget(IPC_PRIVATE, byteCount, IPC_CREAT | 0o600) }
         } catch { throw .system(error) }
-        // The segment lives on until both sides have detached, but nobody else can find it, and no crash leaves it behind.
+        // The segment exists until both sides have detached. But nobody else can find it, and no crash leaves it
+        // behind.
         defer { shmctl(id, IPC_RMID, nil) }
         guard let base = shmat(id, nil, 0), base != UnsafeMutableRawPointer(bitPattern: -1) else {
             throw .system(SystemError("shmat"))

@@ -1,7 +1,7 @@
 import CXCB
 package import Pixels
 
-/// How the pixels of a screen lie in memory, as the server described them.
+/// The memory layout of a screen's pixels, as the server describes it.
 package struct ImageFormat: Equatable, Sendable {
     package let pixelFormat: PixelFormat
     /// Rows begin at multiples of this many bits: 8, 16 or 32.

@@ -3,7 +3,7 @@ package import Pixels
 
 /// A monitor that can be shared.
 package struct MonitorInfo: Equatable, Sendable {
-    /// The name of RandR, such as `HDMI-1`.
+    /// Its name in RandR, such as `HDMI-1`.
     package let name: String
     package let region: PixelRect
     package let isPrimary: Bool

@@ -2,8 +2,8 @@ import CXCB
 import Pixels
 
 extension XConnection {
-    /// How the monitor that shows most of a region turns and mirrors it: the bits of RandR's ROTATION (RandR 1.2 §6); those of
-    /// an upright monitor if the server has no RandR 1.3.
+    /// How the monitor that shows most of a region is turned and mirrored: the bits of RandR's ROTATION (RandR 1.2 §6).
+    /// Without RandR 1.3, those of an upright monitor.
     func rotation(of region: PixelRect) throws(X11Error) -> UInt16 {
         let upright = UInt16(XCB_RANDR_ROTATION_ROTATE_0.rawValue)
         guard let randr = extensions.randr, randr.version >= (1, 3) else { return upright }

@@ -1,12 +1,12 @@
 package import Pixels
 
 extension PixelRect {
-    /// A rectangle as the X protocol describes it.
+    /// A rectangle in the form of the X protocol.
     init(x: Int16, y: Int16, width: UInt16, height: UInt16) {
         self.init(x: Int(x), y: Int(y), width: Int(width), height: Int(height))
     }
 
-    /// Parses a region in the notation of X geometries, as `description` writes it: `WIDTHxHEIGHT+X+Y`, width and height
+    /// Parses a region in the notation of X geometries, as in `description`: `WIDTHxHEIGHT+X+Y`, width and height
     /// 1...32767, x and y 0...32767, decimal digits only.
     package init(geometry text: String) throws(X11Error) {
         let parts = text.split(separator: "+", omittingEmptySubsequences: false)
@@ -21,6 +21,6 @@ extension PixelRect {
         self.init(x: x, y: y, width: width, height: height)
     }
 
-    /// The largest coordinate the X protocol can express.
+    /// The largest coordinate of the X protocol.
     private static let limit = Int(Int16.max)
 }

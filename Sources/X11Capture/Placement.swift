@@ -1,27 +1,27 @@
 import CXCB
 import Pixels
 
-/// Where a source lies, and where its pixels are read from.
+/// The place of a source, and of its pixels.
 struct Placement {
     /// On the screen.
     let region: PixelRect
     /// The bits of RandR's ROTATION.
     let rotation: UInt16
-    /// What holds the pixels: the root window, or the pixmap of a window.
+    /// The drawable with the pixels: the root window, or the pixmap of a window.
     let drawable: xcb_drawable_t
     /// The region's top left corner in the drawable.
     let x: Int, y: Int
-    /// Owns the drawable if that is a pixmap.
+    /// Owns the drawable if it is a pixmap.
     let pixmap: WindowPixmap?
 }
 
-/// The pixels of a window as they were redirected, whatever covers it. The server keeps them until they are given back,
-/// also after the window has got others by a change of its size.
+/// The redirected pixels of a window, even where it is covered. The server keeps them until they are released, also
+/// after a change of the window's size has given it others.
 final class WindowPixmap {
     let id: xcb_pixmap_t
     private let connection: XConnection
 
-    /// Throws `.requestFailed` with `badMatch` when the window is not shown.
+    /// Throws `.requestFailed` with `badMatch` if the window is not shown.
     init(of window: xcb_window_t, connection: XConnection) throws(X11Error) {
         id = xcb_generate_id(connection.raw)
         self.connection = connection
@@ -35,8 +35,8 @@ final class WindowPixmap {
 }
 
 extension XConnection {
-    /// Lets a window's pixels be read however it is covered, and tells when it moves, changes its size or goes. Lasts as
-    /// long as the connection, or until the window is too large.
+    /// Makes a window's pixels readable even where it is covered, and asks for events of its moves, sizes and end.
+    /// Lasts as long as the connection, or until the window is too large.
     func redirect(_ window: xcb_window_t) throws(X11Error) {
         guard !redirected.contains(window) else { return }
         guard let composite = extensions.composite, composite.version >= (0, 2) else {
@@ -57,15 +57,15 @@ extension XConnection {
         }
     }
 
-    /// The server keeps the window's pixels apart from the screen's no longer, unless somebody else wants that.
+    /// Lets the server drop its copy of the window's pixels, unless another client wants it.
     private func unredirect(_ window: xcb_window_t) {
         guard redirected.remove(window) != nil else { return }
         xcb_composite_unredirect_window(raw, window, UInt8(XCB_COMPOSITE_REDIRECT_AUTOMATIC.rawValue))
-        // At once: the server refuses its owner a size of which it could not keep the pixels.
+        // At once: the server refuses its owner a size whose pixels it could not keep.
         xcb_flush(raw)
     }
 
-    /// Throws for a window that no pixmap can hold. X.Org's server crashes when such a window is redirected.
+    /// Throws for a window that is too large for a pixmap. X.Org's server crashes if such a window is redirected.
     private func requirePixmapSize(_ geometry: xcb_get_geometry_reply_t, of window: xcb_window_t) throws(X11Error) {
         let size = geometry.sizeWithBorder
         guard max(size.width, size.height) <= Self.longestPixmapSide, size.width * size.height <= Self.mostPixmapPixels
@@ -74,12 +74,12 @@ extension XConnection {
         }
     }
 
-    /// What X.Org's server allows (`ProcCreatePixmap`).
+    /// The limit of X.Org's server (`ProcCreatePixmap`).
     private static let longestPixmapSide = 32_767
-    /// Of 1 GiB: this process holds three times as much.
+    /// Pixels of 1 GiB: this process holds three times as much.
     private static let mostPixmapPixels = 1 << 28
 
-    /// Where a source is now. Throws as `region(of:)` does.
+    /// The present place of a source. Throws as `region(of:)` does.
     func place(_ source: CaptureSource) throws(X11Error) -> Placement {
         if case .window(let window, let mark) = source { return try place(window, mark) }
         let region = try region(of: source)
@@ -99,7 +99,7 @@ extension XConnection {
             let pixmap = try pixmap(of: window)
             let region = try regionOfShownWindow(window)
             let border = Int(try geometry(of: window).border_width)
-            // The mark is read last, so that it belongs to the window whose geometry and pixmap were just asked for.
+            // The mark is read last. So it belongs to the window whose geometry and pixmap were just read.
             if let mark, try self.mark(of: window) != mark { throw X11Error.noWindow(window) }
             return Placement(
                 region: region,
@@ -116,7 +116,7 @@ extension XConnection {
         }
     }
 
-    /// The pixels of a window. Throws `.windowTooLarge` as long as no pixmap holds them: the server then need not keep them.
+    /// The pixels of a window. Throws `.windowTooLarge` if no pixmap can hold them. The server then need not keep them.
     private func pixmap(of window: xcb_window_t) throws(X11Error) -> WindowPixmap {
         for isRepeated in [false, true, true] {
             let geometry = try geometry(of: window)
@@ -126,16 +126,16 @@ extension XConnection {
             }
             try redirect(window)
             let pixmap = try WindowPixmap(of: window, connection: self)
-            // One that was too large when it was shown has no pixels of its own, also when it is smaller again: X.Org's server
-            // then gives those of the screen.
+            // A window that was too large when it was shown has no pixels of its own, even when it is smaller again:
+            // X.Org's server then gives those of the screen.
             if try self.geometry(of: pixmap.id).sizeWithBorder == geometry.sizeWithBorder { return pixmap }
             if isRepeated { unredirect(window) }
         }
         throw .windowHidden(window)
     }
 
-    /// A window is hidden together with its ancestors, and gets other memory when it is shown again; only the ancestor's events
-    /// tell of that.
+    /// A window is hidden together with its ancestors, and gets other memory when it is shown again. Only the
+    /// ancestor's events report that.
     private func watchAncestors(of window: xcb_window_t) throws(X11Error) {
         var ancestor = try parent(of: window)
         while ancestor != root, ancestor != XCB_WINDOW_NONE.rawValue {
@@ -145,7 +145,7 @@ extension XConnection {
         }
     }
 
-    /// The inside of a window that is shown, in pixels of the screen.
+    /// The inside of a shown window, in pixels of the screen.
     func regionOfShownWindow(_ window: xcb_window_t) throws(X11Error) -> PixelRect {
         do throws(X11Error) {
             guard try isVisible(window) else { throw .windowHidden(window) }
@@ -157,7 +157,7 @@ extension XConnection {
 }
 
 extension xcb_get_geometry_reply_t {
-    /// What a pixmap has to hold.
+    /// The size of its pixmap.
     fileprivate var sizeWithBorder: PixelSize {
         PixelSize(width: Int(width) + 2 * Int(border_width), height: Int(height) + 2 * Int(border_width))
     }

@@ -3,29 +3,31 @@ import Glibc
 package import Pixels
 import Posix
 
-/// The outcome of a grab that did not fail.
+/// The outcome of a grab without an error.
 package enum GrabOutcome: Equatable, Sendable {
-    /// The tiles asked for are as the screen was.
+    /// The requested tiles are as the screen was.
     case grabbed
-    /// The source has moved, was turned or has another size: `region` is new, and the picture is not there yet; grab all of it.
+    /// The source has moved, was turned or has another size. `region` is new, and there is no picture of it yet: grab
+    /// all of it.
     case geometryChanged
-    /// The source is not there at present. Later grabs look for it and say `geometryChanged` when it is back.
+    /// The source is not there at present. Later grabs look for it, and return `geometryChanged` when it is back.
     case sourceLost
 }
 
 /// Keeps the picture of a source up to date, tile by tile.
 ///
-/// Contract: drain the connection's events before each grab. Only then does it notice that a monitor has moved.
+/// Contract: drain the connection's events before each grab. Otherwise it does not notice that a monitor has moved.
 package final class ScreenGrabber {
     package let source: CaptureSource
     package let format: ImageFormat
-    /// How the pixels come; settled at the start.
+    /// The method of all grabs.
     package let method: GrabMethod
     /// One sentence for the user if grabbing will be slow.
     package let warning: String?
-    /// Where the source lies, or lay when it was last seen.
+    /// The present place of the source, or its last one.
     package var region: PixelRect { placement.region }
-    /// How the monitor that shows most of the source turns and mirrors it: the bits of RandR's ROTATION (RandR 1.2 §6).
+    /// How the monitor that shows most of the source is turned and mirrored: the bits of RandR's ROTATION (RandR 1.2
+    /// §6).
     package var rotation: UInt16 { placement.rotation }
 
     package private(set) var statistics = GrabStatistics()
@@ -33,13 +35,13 @@ package final class ScreenGrabber {
     private var placement: Placement
     private let connection: XConnection
     private var picture: HeldPicture
-    /// The pieces of the grab under way, and the numbers of their requests.
+    /// The pieces of the present grab, and the numbers of their requests.
     private var pieces: [HeldPicture.Piece] = []
     private var sequences: [UInt32] = []
-    /// Whether nothing was grabbed since the picture's memory was made.
+    /// Whether there was no grab since the picture's memory was made.
     package private(set) var isBlank = true
     private var isLost = false
-    /// Why the source was not there when it was last looked for in vain.
+    /// The reason why the source was missing at the last look.
     package private(set) var absence: X11Error?
     private var geometrySerial: Int
 
@@ -66,20 +68,20 @@ package final class ScreenGrabber {
         geometrySerial = connection.geometrySerial
     }
 
-    /// Whether the source may be elsewhere than `region` says: grab, be it nothing, to find out.
+    /// Whether the source may have left `region`. A grab, even of no tiles, finds out.
     package var mayHaveMoved: Bool { isLost || geometrySerial != connection.geometrySerial }
 
     /// The bytes from one row of the picture to the next.
     package var bytesPerRow: Int { picture.bytesPerRow }
 
-    /// No tile of the picture.
+    /// An empty set of the picture's tiles.
     package var noTiles: BlockSet { BlockSet(region.size, side: BlockSet.tile) }
 
-    /// Reads tiles of the source, and takes over those whose pixels differ from the held ones. The first grab takes all.
+    /// Reads tiles of the source, and stores those whose pixels differ from the held ones. The first grab stores all.
     ///
     /// - Parameters:
-    ///   - suspects: tiles that may have changed; others may be looked at too.
-    ///   - changed: gets the tiles that did change, in place of what it held.
+    ///   - suspects: tiles that may have changed. Others may be read too.
+    ///   - changed: set to the changed tiles.
     package func grab(_ suspects: BlockSet, changed: inout BlockSet) throws(X11Error) -> GrabOutcome {
         var wanted = suspects
         if mayHaveMoved {
@@ -96,20 +98,20 @@ package final class ScreenGrabber {
             isBlank = false
             return .grabbed
         } catch .requestFailed(let request, let code) where code == .badMatch || code == .badDrawable {
-            // The source no longer fits on the screen, and the event of that change is still on its way.
+            // The source no longer fits on the screen. The event of that change is still on its way.
             let outcome = try followSource()
             if outcome == .grabbed { throw .requestFailed(request, code) }
             return outcome
         }
     }
 
-    /// Lends pixels of the picture, as `format` describes them, in rows of `bytesPerRow`: from the first one of a tile to
-    /// at least the end of its row of tiles. What comes after that row may be of another instant.
+    /// Lends pixels of the picture, in the form of `format`, in rows of `bytesPerRow`: from the first one of a tile at
+    /// least to the end of its row of tiles. Pixels after that row may be of another instant.
     package func withTile<Result>(column: Int, row: Int, _ body: (RawSpan) -> Result) -> Result {
         picture.withTile(column: column, row: row, body)
     }
 
-    /// Looks where the source is now. Returns `grabbed` if it is where it was.
+    /// Updates the place of the source. Returns `grabbed` if it has not changed.
     private func followSource() throws(X11Error) -> GrabOutcome {
         let serial = connection.geometrySerial
         do throws(X11Error) {
@@ -136,7 +138,7 @@ package final class ScreenGrabber {
         }
     }
 
-    /// Asks for all pieces before it waits for the first one: one round trip.
+    /// Requests all pieces before it waits for the first one: one round trip.
     private func read(_ wanted: BlockSet, changed: inout BlockSet) throws(X11Error) {
         let start = MonotonicClock.threadTime()
         picture.findPieces(covering: wanted, &pieces)
@@ -180,7 +182,7 @@ package final class ScreenGrabber {
         ).sequence
     }
 
-    /// - Parameter asked: processor time that went into the request.
+    /// - Parameter asked: processor time of the request.
     private func receive(
         _ piece: HeldPicture.Piece,
         _ sequence: UInt32,
@@ -212,7 +214,7 @@ package final class ScreenGrabber {
 }
 
 extension XConnection {
-    /// The first of `methods` that the server takes, and a warning if that is the slow one.
+    /// The first of `methods` that the server accepts, and a warning if it is the slow one.
     fileprivate func bestMethod(of methods: [GrabMethod]) throws(X11Error) -> (GrabMethod, String?) {
         var reason = "shares no memory with other programs"
         for method in methods {

@@ -1,17 +1,17 @@
 import CXCB
 package import Pixels
 
-/// A window as people see it: one of the window manager's, or of the root's visible children.
+/// A window from a person's view: one of the window manager's, or of the root's visible children.
 package struct WindowInfo: Equatable, Sendable {
     package let id: UInt32
-    /// Empty when the program gave it none.
+    /// Empty if the program gave it none.
     package let title: String
     /// Its inside, without the frame; may reach beyond the screen.
     package let region: PixelRect
 }
 
 extension XConnection {
-    /// The windows of the window manager's client list; without one, the visible children of the root.
+    /// The windows of the window manager's client list, or without one the visible children of the root.
     package func listWindows() throws(X11Error) -> [WindowInfo] {
         let managed = try hasWindowManager() ? property(root, named: "_NET_CLIENT_LIST", as: UInt32.self) : []
         var windows: [WindowInfo] = []
@@ -27,8 +27,8 @@ extension XConnection {
         return windows
     }
 
-    /// Whether a window manager lives. One that died leaves its properties, and a list to which nobody adds; but the window by which it
-    /// names itself is gone, or is another's (EWMH 1.5 §3, `_NET_SUPPORTING_WM_CHECK`).
+    /// Whether there is a live window manager. A dead one leaves its properties, with a list that nobody updates. But
+    /// the window that named it is gone, or belongs to another client (EWMH 1.5 §3, `_NET_SUPPORTING_WM_CHECK`).
     private func hasWindowManager() throws(X11Error) -> Bool {
         let check = "_NET_SUPPORTING_WM_CHECK"
         guard let window = try property(root, named: check, as: UInt32.self).first else { return false }

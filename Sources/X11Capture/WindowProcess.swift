@@ -1,8 +1,8 @@
 import CXCB
 
 extension XConnection {
-    /// The process that made a window, as the kernel tells the X server (X-Resource 1.2, XResQueryClientIds); nil if that one is on another
-    /// machine, or the server cannot tell.
+    /// The process that made a window, from the kernel by way of the X server (X-Resource 1.2, XResQueryClientIds); nil
+    /// if it is on another machine, or the server does not know it.
     package func process(of window: UInt32) -> Int32? {
         guard let resources = extensions.resources, resources.version >= (1, 2) else { return nil }
         var wanted = xcb_res_client_id_spec_t(client: window, mask: XCB_RES_CLIENT_ID_MASK_LOCAL_CLIENT_PID.rawValue)

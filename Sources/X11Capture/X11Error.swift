@@ -1,7 +1,7 @@
 package import Pixels
 package import Posix
 
-/// What can go wrong between this program and an X server.
+/// A failure between this program and an X server.
 package enum X11Error: Error, Equatable, Sendable {
     case noDisplayNamed
     case cannotConnect(display: String)
@@ -13,7 +13,7 @@ package enum X11Error: Error, Equatable, Sendable {
     case noMonitor(String, available: [String])
     case noWindow(UInt32)
     case windowHidden(UInt32)
-    /// No server can keep its pixels apart from the screen's.
+    /// The window is too large for a server to keep its pixels apart from the screen's.
     case windowTooLarge(UInt32, PixelSize)
     case badRegion(String)
     case regionOutside(PixelRect, screen: PixelRect)
@@ -63,7 +63,7 @@ extension X11Error: CustomStringConvertible {
         }
     }
 
-    /// Whether the source is merely absent at present: it may come back while the connection stays good.
+    /// Whether the source is only missing at present. It may come back while the connection stays good.
     package var isSourceAbsent: Bool {
         switch self {
         case .noMonitor, .regionOutside, .regionPartlyOutside, .noWindow, .windowHidden, .windowTooLarge: true

@@ -2,11 +2,11 @@ import CXCB
 import Glibc
 import Posix
 
-/// A connection to one screen of an X server, closed when the last object that uses it goes.
+/// A connection to one screen of an X server. It is closed with the last object that uses it.
 ///
-/// One thread uses it. X errors come back as values of the request that caused them, and nothing here waits longer
-/// than the timeout. After `.notResponding` the connection is still good: the server may wake up again. After
-/// `.connectionLost` it is not.
+/// One thread uses it. X errors are thrown by the request that caused them, and no call waits longer than the timeout.
+/// After `.notResponding` the connection is still good: the server may wake up again. After `.connectionLost` it is
+/// not.
 package final class XConnection {
     /// The display's name, such as `:0`.
     package let display: String
@@ -17,7 +17,7 @@ package final class XConnection {
     let timeout: Duration
     private(set) var extensions = XExtensions()
 
-    /// Counts the changes of geometry seen by `drainEvents()`, so that grabbers know when to look again.
+    /// Counts the changes of geometry in `drainEvents()`, so that grabbers know when to look again.
     var geometrySerial = 0
 
     /// Windows whose pixels the server keeps apart from the screen's for this connection (`redirect`).
@@ -46,6 +46,6 @@ package final class XConnection {
 
     deinit { xcb_disconnect(raw) }
 
-    /// Readable when `drainEvents()` may have something to tell. Owned by the connection.
+    /// Readable when `drainEvents()` may have events. Owned by the connection.
     package var fileDescriptor: Int32 { xcb_get_file_descriptor(raw) }
 }

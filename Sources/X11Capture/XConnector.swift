@@ -5,7 +5,7 @@ import Time
 
 /// Runs `xcb_connect`, which a frozen server can block for ever, on a thread of its own.
 final class XConnector: Sendable {
-    /// A connection on its way from the helper thread to its owner; only one of them holds it at a time.
+    /// A connection on its way from the helper thread to its owner. Only one of them holds it at a time.
     private struct Handle: @unchecked Sendable {
         let raw: OpaquePointer
         let screenNumber: Int32
@@ -17,7 +17,7 @@ final class XConnector: Sendable {
         case abandoned
     }
 
-    /// A frozen server holds each thread until it continues or ends, so their number is limited.
+    /// The most helper threads. A frozen server holds each of them until it continues or ends.
     private static let mostThreads = 8
     private static let threads = Atomic<Int>(0)
 
@@ -26,8 +26,8 @@ final class XConnector: Sendable {
     /// Set by the helper thread when `xcb_connect` has returned.
     private let isDone: EventSignal
 
-    /// Connects to `display` and returns the connection with its default screen's number.
-    /// Gives up after `timeout` with `.notResponding`; the helper thread then cleans up when it can.
+    /// Connects to `display` and returns the connection with its default screen's number. Gives up after `timeout` with
+    /// `.notResponding`. The helper thread then cleans up when it can.
     static func connect(
         to display: String,
         timeout: Duration

@@ -1,31 +1,31 @@
 import CXCB
 import Glibc
 
-/// The kinds of events that came since the last look.
+/// The kinds of events since the last call.
 package struct XEvents: OptionSet, Sendable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Something was drawn (`DamageMonitor`).
+    /// There was drawing (`DamageMonitor`).
     package static let damaged = XEvents(rawValue: 1)
-    /// The screen, a monitor or their arrangement changed, or a window that is shared.
+    /// A change of the screen, a monitor, their arrangement, or a shared window.
     package static let geometryChanged = XEvents(rawValue: 2)
-    /// The pointer has another shape (`CursorTracker`).
+    /// The pointer's image has changed (`CursorTracker`).
     package static let cursorChanged = XEvents(rawValue: 4)
     /// The pointer has moved (`CursorTracker`).
     package static let pointerMoved = XEvents(rawValue: 8)
 
-    // No option-set literals in these tests: each literal would allocate an array.
+    // Option-set literals would allocate an array for each test.
 
     /// Whether the picture may have changed.
     package var concernPicture: Bool { contains(.damaged) || contains(.geometryChanged) }
-    /// Whether the pointer may have moved or changed its shape.
+    /// Whether the pointer may have moved or changed its image.
     package var concernPointer: Bool { contains(.pointerMoved) || contains(.cursorChanged) }
 }
 
 extension XConnection {
-    /// Reads all waiting events without blocking and tells what they said. Throws `.connectionLost`.
+    /// Reads all waiting events without blocking, and returns their kinds. Throws `.connectionLost`.
     package func drainEvents() throws(X11Error) -> XEvents {
         var seen = XEvents()
         while let event = xcb_poll_for_event(raw) {

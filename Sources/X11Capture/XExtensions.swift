@@ -1,6 +1,6 @@
 import CXCB
 
-/// Which extensions the server has, at which version, and where their events begin. Nil: it lacks them.
+/// The server's extensions, with their versions and the numbers of their first events; nil for missing ones.
 struct XExtensions {
     struct Info {
         let opcode: UInt8
@@ -21,7 +21,7 @@ struct XExtensions {
 
 extension XConnection {
     func queryExtensions() throws(X11Error) -> XExtensions {
-        // Once a later answer is in, the prefetched ones are too, and reading them cannot block.
+        // Once a later answer has come, the prefetched ones have too, and reading them cannot block.
         oriel_xcb_prefetch_extensions(raw)
         try synchronize()
         var found = XExtensions()
@@ -37,7 +37,7 @@ extension XConnection {
         found.randr = try info(oriel_xcb_randr(raw), xcb_randr_query_version_reply_t.self) {
             ("RRQueryVersion", xcb_randr_query_version(raw, 1, 5).sequence, \.major_version, \.minor_version)
         }
-        // 2.1 is the least version whose raw events come while another program has grabbed the pointer.
+        // 2.1 is the first version whose raw events come even while another program has grabbed the pointer.
         found.input = try info(oriel_xcb_input(raw), xcb_input_xi_query_version_reply_t.self) {
             ("XIQueryVersion", xcb_input_xi_query_version(raw, 2, 1).sequence, \.major_version, \.minor_version)
         }
@@ -51,7 +51,7 @@ extension XConnection {
     }
 
     /// - Parameters:
-    ///   - data: what the server says of the extension.
+    ///   - data: the server's data of the extension.
     ///   - ask: sends the request for its version: the request's name and number, and the two fields of its answer.
     private func info<Answer, Number: BinaryInteger>(
         _ data: UnsafePointer<xcb_query_extension_reply_t>?,

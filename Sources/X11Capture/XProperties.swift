@@ -1,6 +1,6 @@
 import CXCB
 
-/// Names that the server keeps as numbers, and the values that it keeps for windows.
+/// Atoms, and the properties of windows.
 extension XConnection {
     func atomName(_ atom: xcb_atom_t) throws(X11Error) -> String {
         let answer: XReply<xcb_get_atom_name_reply_t> = try reply("GetAtomName", xcb_get_atom_name(raw, atom).sequence)
@@ -17,7 +17,7 @@ extension XConnection {
         return answer.atom
     }
 
-    /// The value of a property in items of 8 or 32 bits; empty when it is not set.
+    /// The value of a property in items of 8 or 32 bits; empty if it is not set.
     func property<Item: FixedWidthInteger>(
         _ window: xcb_window_t,
         named name: String,
@@ -35,8 +35,9 @@ extension XConnection {
         return Array(bytes.bindMemory(to: Item.self))
     }
 
-    /// Returns the source; a window with its mark, a random number in a property of the window, which is set if it is missing:
-    /// the window's identifier may later be another window's, also after a restart of the X server. Throws `.noWindow`.
+    /// Returns the source, a window with its mark: a random number in a property of the window, which is set if it is
+    /// missing. The window's identifier may later be another window's, even after a restart of the X server. Throws
+    /// `.noWindow`.
     package func marked(_ source: CaptureSource) throws(X11Error) -> CaptureSource {
         guard case .window(let window, nil) = source else { return source }
         do throws(X11Error) {

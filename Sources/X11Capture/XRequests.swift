@@ -21,15 +21,15 @@ extension XConnection {
         return XReply(pointer: reply.assumingMemoryBound(to: Body.self))
     }
 
-    /// Waits likewise for an answer of which only the part of fixed length is of interest.
+    /// The same, for an answer of which only the part of fixed length is needed.
     func value<Body>(_ request: String, _ sequence: UInt32) throws(X11Error) -> Body {
         let reply: XReply<Body> = try reply(request, sequence)
         return reply.value
     }
 
-    /// Waits until the server has carried out a checked request that has no answer.
+    /// Waits until the server has performed a checked request without an answer.
     func check(_ request: String, _ cookie: xcb_void_cookie_t) throws(X11Error) {
-        // Only the answer to a later request tells that an earlier one without an answer went well.
+        // Only the answer to a later request shows that this one succeeded.
         let later = xcb_get_input_focus(raw).sequence
         defer { xcb_discard_reply(raw, later) }
         let reply = try completion(of: request, cookie.sequence)
@@ -37,7 +37,7 @@ extension XConnection {
         if xcb_connection_has_error(raw) != 0 { throw lost }
     }
 
-    /// Waits until the server has carried out all requests made so far.
+    /// Waits until the server has performed all requests so far.
     package func synchronize() throws(X11Error) {
         let _: xcb_get_input_focus_reply_t = try value("GetInputFocus", xcb_get_input_focus(raw).sequence)
     }
@@ -48,8 +48,8 @@ extension XConnection {
 
     private func completion(of request: String, _ sequence: UInt32) throws(X11Error) -> UnsafeMutableRawPointer? {
         xcb_flush(raw)
-        // Each piece of an answer renews the timeout: a picture from a remote display may take long. The total is limited,
-        // because other data than the answer may come.
+        // Each piece of an answer renews the timeout: a picture from a remote display may take long. The total is
+        // limited, because the data may be other than the answer.
         let start = MonotonicClock.now()
         let end = start + Self.longestAnswer
         var deadline = start + timeout
