@@ -2,22 +2,22 @@ import FrameBridge
 import Time
 import X11Capture
 
-/// Decides what the capture process does next: when to look at the screen, when to publish, and how to handle requests, a lost
-/// source and a full disk. Sans-IO: events go in with their instant (`handle`), actions come out one after the other
-/// (`nextAction`), and a deadline (`rest`).
+/// Decides the next actions of the capture process: when to look at the screen, when to publish, and how to handle
+/// requests, a lost source and a full disk. Sans-IO: events go in with their instant (`handle`), actions come out one
+/// by one (`nextAction`), and a deadline (`rest`).
 ///
-/// Contract: an action is done, and its outcome handled, before the next one is taken.
+/// Contract: perform each action, and handle its outcome, before taking the next one.
 struct CaptureEngine {
-    /// A screen that nobody watches is not looked at any more after this time.
+    /// After this time without a reader, there are no looks at the screen.
     static let unwatchedTime = Duration.seconds(5)
     /// The time between two attempts to write a picture.
     static let retryTime = Duration.seconds(1)
-    /// A little longer than the time between sweeps: each sweep comes with a heartbeat, which then needs no wake-up of its
-    /// own. Readers take a writer that is silent for two seconds for stalled.
+    /// A little longer than the time between sweeps: each sweep comes with a heartbeat, which then needs no wake-up of
+    /// its own. After two seconds without a heartbeat, readers treat a writer as stalled.
     static let heartbeatInterval = Duration.milliseconds(550)
 
-    /// Between attempts to find the source again: a restarted X server is found within half a second, and an absent one costs two attempts
-    /// a second.
+    /// Between attempts to find the source again. A restarted X server is found within half a second, and an absent one
+    /// costs two attempts a second.
     private static let attempts = Backoff(.milliseconds(50)...(.milliseconds(500)))
 
     private enum Source {
@@ -25,18 +25,18 @@ struct CaptureEngine {
         case connected(CaptureSchedule)
         /// No connection, and when to try the next one.
         case sought(until: Instant, Backoff)
-        /// A window that was destroyed. Another one may have its identifier, so it is not sought.
+        /// A window that was destroyed. It is not sought, as another window may have its identifier.
         case gone
     }
 
-    /// What readers see.
+    /// The picture that readers have.
     private enum Phase: Equatable {
         /// No picture of this process yet.
         case starting
         case showing
         /// The last picture, until the source is back.
         case sourceLost
-        /// The last picture, as no other can be written.
+        /// The last picture, as no other one can be written.
         case failing(retryAt: Instant)
         case paused(CoverState)
         case ended(End)
@@ -44,7 +44,7 @@ struct CaptureEngine {
 
     /// The state of the cover, which hides the screen during a pause: the slate, or the frozen picture.
     private enum CoverState: Equatable {
-        /// It is to be put into the slots for the first time.
+        /// It must still be put into the slots.
         case due
         /// It is in all slots.
         case stands
@@ -62,12 +62,12 @@ struct CaptureEngine {
     private var phase: Phase
     /// Actions to come, in their order.
     private var actions: [Action] = []
-    /// Whether readers have a picture, of this process or the one before, that stays while no other can be written.
+    /// Whether readers have a picture, of this process or the one before. It stays while no other one can be written.
     private var hasPicture: Bool
-    /// The source has changed during a pause: the next picture of it goes into all slots.
+    /// Whether the source has changed during a pause. Then its next picture goes into all slots.
     private var replacesAll = false
     private var heartbeatAt: Instant
-    /// When to look at the folder a second time: inotify tells of a reader's end just before the kernel frees its lock.
+    /// When to look at the folder again: inotify reports a reader's end just before the kernel frees its lock.
     private var callAgainAt: Instant?
     private var watchedUntil: Instant
     private var statisticsAt: Instant
@@ -101,14 +101,14 @@ struct CaptureEngine {
         return .sought(until: now + wait, backoff)
     }
 
-    /// Set when the broadcast is to end, once the actions before that are done.
+    /// Set when the broadcast is to end, once the earlier actions are done.
     var end: End? { if case .ended(let end) = phase { end } else { nil } }
 
-    /// The next action; nil when it is time to rest.
+    /// The next action; nil if there is none.
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
-    /// Until when to sleep, and whether events of the X server end the sleep: while a look waits for its time, they would wake
-    /// the process in vain.
+    /// How long to sleep, and whether events of the X server end the sleep. While a look waits for its time, they would
+    /// wake the process in vain.
     func rest(at now: Instant) -> (until: Instant, hearsServer: Bool) {
         var look: Instant?
         var hearsServer = false
@@ -122,7 +122,7 @@ struct CaptureEngine {
         return (earliest(look, callAgainAt).map { min($0, heartbeatAt) } ?? heartbeatAt, hearsServer)
     }
 
-    /// Takes in an event.
+    /// Handles an event.
     mutating func handle(_ event: Event, at now: Instant) {
         if end != nil { return }
         switch event {
@@ -187,7 +187,7 @@ struct CaptureEngine {
         if now >= statisticsAt {
             actions.append(.reportStatistics)
             statisticsAt += .seconds(1)
-            // Never twice in a row, however late it is.
+            // Never twice in a row, even if it is late.
             if statisticsAt < now + .milliseconds(500) { statisticsAt = now + .seconds(1) }
         }
     }
@@ -234,7 +234,7 @@ struct CaptureEngine {
         actions.append(.drain(thenLook: false))
     }
 
-    /// Readers see the present source.
+    /// Shows readers the present source.
     private mutating func show() {
         hasPicture = true
         switch phase {
@@ -255,7 +255,7 @@ struct CaptureEngine {
         actions.append(.setState(.error, reason: "\(error)"))
     }
 
-    /// Readers no longer see the picture that was published last: the next one is drawn as a whole.
+    /// Readers no longer have the last published picture: the next one is drawn as a whole.
     private mutating func publishAgain() {
         schedule?.noteDamage()
         actions.append(.forgetPublished)
@@ -289,11 +289,11 @@ struct CaptureEngine {
         }
     }
 
-    /// Keeps the promise of `BroadcastState.paused`. A full disk does not end the process during a pause: a restarted one would
-    /// show the screen.
+    /// Keeps the promise of `BroadcastState.paused`. A full disk does not end the process during a pause: a restarted
+    /// one would show the screen.
     ///
-    /// - Parameter isHidden: whether readers see nothing of the screen. Otherwise the request gets no answer, and the next tick
-    ///   takes it again.
+    /// - Parameter isHidden: whether readers see nothing of the screen. Otherwise the request gets no answer, and the
+    ///   next tick takes it again.
     private mutating func settlePause(_ cover: CoverState, isHidden: Bool, isAsked: Bool) {
         let isNew = !isPaused
         if cover == .stands { hasPicture = true }
@@ -305,7 +305,7 @@ struct CaptureEngine {
 
     private mutating func resume() {
         actions.append(.tell(.resumed))
-        // A successor shows the new source at once, and must not leave the one before to be seen until then.
+        // A successor shows the new source at once. The source before must not be visible until then.
         if replacesAll { actions.append(.hidePast) }
         publishAgain()
         let isConnected = schedule != nil
@@ -313,13 +313,13 @@ struct CaptureEngine {
         actions.append(.setState(isConnected ? .active : .sourceLost, reason: ""))
     }
 
-    /// Another source has replaced the one before: in all slots or, during a pause, behind the cover.
+    /// Puts another source in the place of the one before: in all slots or, during a pause, behind the cover.
     private mutating func adopt(_ schedule: CaptureSchedule, _ warning: String?) {
         source = .connected(schedule)
         actions.append(.tell(.sourceChanged))
         if let warning { actions.append(.tell(.problem(warning))) }
         replacesAll = isPaused
-        // The note `sourceBack` would be about the source before.
+        // The note `sourceBack` would be about the former source.
         if phase == .sourceLost { phase = .starting }
         if !isPaused { show() }
         actions.append(.answer(.granted))

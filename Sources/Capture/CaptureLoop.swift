@@ -4,8 +4,8 @@ package import Posix
 import Time
 import X11Capture
 
-/// The capture process: looks at the screen, publishes what changed, and does what it is asked to, until it is told to
-/// stop. `CaptureEngine` decides; this does it, and waits.
+/// The capture process: looks at the screen, publishes changes, and obeys requests, until it is told to stop.
+/// `CaptureEngine` decides; this performs its actions, and waits.
 package struct CaptureLoop: ~Copyable {
     private var settings: CaptureSettings
     private let directory: BridgeDirectory
@@ -16,9 +16,9 @@ package struct CaptureLoop: ~Copyable {
     private var session: XSession? {
         willSet { if let session { past = past + session.statistics } }
     }
-    /// The statistics of the sessions that have ended, added up.
+    /// The added statistics of ended sessions.
     private var past = CaptureStatistics()
-    /// The source that was opened and has not taken the place of `session` yet.
+    /// The opened source that has not replaced `session` yet.
     private var candidate: Candidate?
 
     private struct Candidate {
@@ -27,11 +27,11 @@ package struct CaptureLoop: ~Copyable {
         let source: CaptureSource
     }
 
-    /// Connects to the X server, finds the source, and takes the writer lock. A loop that continues for a crashed process
-    /// (`settings.goesOn`) starts without a source too.
+    /// Connects to the X server, finds the source, and takes the writer lock. A loop that continues for a crashed
+    /// process (`settings.goesOn`) starts without a source too.
     ///
-    /// - Parameter report: gets a sentence when something happens that a person may want to know.
-    /// - Throws: `X11Error` when there is nothing to show, `BridgeError` when there is no place to show it.
+    /// - Parameter report: gets sentences for a person.
+    /// - Throws: `X11Error` if there is nothing to show, `BridgeError` if there is no place to show it.
     package init(
         _ settings: CaptureSettings,
         in directory: BridgeDirectory,
@@ -60,7 +60,7 @@ package struct CaptureLoop: ~Copyable {
         if let session { tellProcess(of: session) }
     }
 
-    /// What cannot be written is tried again with the heartbeats.
+    /// A failed write is repeated with the heartbeats.
     private mutating func tellProcess(of session: XSession) {
         try? writer.setWindowProcess(session.windowProcess)
     }
@@ -77,10 +77,10 @@ package struct CaptureLoop: ~Copyable {
         }
     }
 
-    /// Where the source lies, in root-window pixels.
+    /// The place of the source, in root-window pixels.
     package var region: PixelRect? { session?.region }
 
-    /// Runs until a signal or a request to stop comes. Says `stopped` before it returns.
+    /// Runs until a signal or a request to stop. Sets the state `stopped` before it returns.
     ///
     /// - Parameter eachSecond: gets the statistics about once a second.
     package consuming func run(
@@ -108,7 +108,7 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func handle(_ event: CaptureEngine.Event) { engine.handle(event, at: MonotonicClock.now()) }
 
-    /// Does all that the engine wants done now.
+    /// Performs all actions of the engine.
     private mutating func act(_ eachSecond: (CaptureStatistics) -> Void) {
         while let action = engine.nextAction() {
             switch action {
@@ -131,7 +131,8 @@ package struct CaptureLoop: ~Copyable {
         }
     }
 
-    /// Readers rely on the frames file, so the broadcast goes on when only the status file cannot be written (full disk).
+    /// Readers rely on the frames file. So the broadcast continues if only the status file cannot be written (full
+    /// disk).
     private mutating func setState(_ state: BroadcastState, _ reason: String) {
         do { try writer.setState(state, reason: reason) } catch { report("\(error)") }
     }
@@ -143,7 +144,7 @@ package struct CaptureLoop: ~Copyable {
             let session = try XSession(settings)
             self.session = session
             tellProcess(of: session)
-            // Another X server, or another life of it.
+            // Another X server, or the same one after a restart.
             writer.startOver()
             handle(.connected(.made(session.schedule(at: MonotonicClock.now()), warning: session.warning)))
         } catch {
@@ -233,7 +234,7 @@ package struct CaptureLoop: ~Copyable {
         guard let candidate else { return }
         self.candidate = nil
         let session = candidate.session
-        // The name comes first: a successor of a process that dies in between must not show the source before again.
+        // The name comes first. If this process dies in between, its successor must not show the former source again.
         do throws(BridgeError) {
             try writer.setSource("\(candidate.source) of \(session.display)", words: session.source.words)
         } catch {
@@ -241,7 +242,7 @@ package struct CaptureLoop: ~Copyable {
         }
         if publishing {
             do throws(BridgeError) {
-                // First without a horizon: if there is no room, the picture before stays, and must not be hidden.
+                // First without a horizon: if there is no room, the former picture stays, and must not be hidden.
                 try publish(session, replacingAll: false)
                 try publish(session, replacingAll: true)
             } catch {
@@ -258,12 +259,12 @@ package struct CaptureLoop: ~Copyable {
 }
 
 extension X11Error {
-    /// A window that is gone does not come back; another one may have its identifier.
+    /// A window that is gone does not come back. Another one may have its identifier.
     fileprivate var isForGood: Bool { if case .noWindow = self { true } else { false } }
 }
 
 extension FrameInfo {
-    /// The picture that a slate replaces while no screen was seen yet.
+    /// The picture that a slate replaces before the first look at a screen.
     fileprivate static func ofNothing(at now: Instant) -> FrameInfo {
         FrameInfo(
             width: 1280,

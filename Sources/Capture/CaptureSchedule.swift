@@ -1,14 +1,14 @@
 import Posix
 import Time
 
-/// Decides when to look at the screen, and at what of it. Sans-IO: instants come from outside.
+/// Decides when to look at the screen, and at which part. Sans-IO: instants come from outside.
 ///
-/// A known change is looked at as soon as the frame rate allows, so that a change on a quiet screen shows at once. XDamage
-/// misses some drawing (OpenGL, some compositors), hence the sweep: without any damage, stripes of the screen are compared
-/// with the picture before, all of it once a second. A sweep that finds a change sets off polling of the whole screen at the
-/// frame rate until `trustTime` has passed without another find.
+/// A known change is looked at as soon as the frame rate allows, so that a change on a quiet screen shows at once.
+/// XDamage misses some drawing (OpenGL, some compositors). Hence the sweep: without any damage, stripes of the screen
+/// are compared with the picture before, all of it once a second. A sweep that finds a change starts polling of the
+/// whole screen at the frame rate, until `trustTime` has passed without another find.
 struct CaptureSchedule {
-    /// What to look at. The pointer is always asked for.
+    /// The parts of a look. The pointer is always asked for.
     struct Look: Equatable {
         enum Sweep: Equatable {
             case none
@@ -27,12 +27,13 @@ struct CaptureSchedule {
     static let stripes = 2
     static let sweepInterval = Duration.seconds(1) / stripes
     static let trustTime = Duration.seconds(5)
-    /// A pointer that moved is asked for at the frame rate for this time, in case a program moves it without events.
+    /// After a move, the pointer is asked for at the frame rate for this time, in case a program moves it without
+    /// events.
     static let restTime = Duration.milliseconds(250)
 
-    /// Whether something is looked at with each frame, whatever the server tells.
+    /// Whether to look with each frame, without a report of the server.
     private struct Attention {
-        /// Whether no events tell of changes, so that it lasts for ever.
+        /// Whether changes are never reported, so that it lasts for ever.
         let isConstant: Bool
         var until: Instant?
 
@@ -52,8 +53,8 @@ struct CaptureSchedule {
 
     /// - Parameters:
     ///   - interval: the time between two frames.
-    ///   - hasDamage: whether the server tells of damage; without it the whole screen is polled.
-    ///   - hasMotion: whether the server tells of the pointer's motion, or the pointer does not matter.
+    ///   - hasDamage: whether the server reports damage. Without it the whole screen is polled.
+    ///   - hasMotion: whether the server reports the pointer's motion, or the pointer does not matter.
     ///   - now: when the first look is due.
     init(interval: Duration, hasDamage: Bool, hasMotion: Bool, at now: Instant) {
         self.interval = interval
@@ -63,13 +64,13 @@ struct CaptureSchedule {
         sweepAt = now
     }
 
-    /// Something was drawn, or may have been.
+    /// There was drawing, or may have been.
     mutating func noteDamage() { isDamaged = true }
 
-    /// The pointer has moved or changed its look.
+    /// The pointer has moved or changed its image.
     mutating func notePointer() { pointerHasMoved = true }
 
-    /// Whether a look waits for the frame rate: until then no event of the server changes the schedule.
+    /// Whether a look waits for the frame rate. Until then no event of the server changes the schedule.
     var isWaiting: Bool { isDamaged || pointerHasMoved }
 
     func isSweepDue(at now: Instant) -> Bool { now >= sweepAt }
@@ -90,11 +91,11 @@ struct CaptureSchedule {
         guard let lastLook else { return .atAll }
         let polls = polling.lasts(at: lastLook) && now >= lastLook + interval
         let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
-        // A sweep may find a part of the damage, which must not show without the rest.
+        // A sweep may find a part of the damage, which must not be shown without the rest.
         return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
     }
 
-    /// The look was taken, and this sight seen.
+    /// Records a look, with its result.
     mutating func noteLook(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
         lastLook = now
         if look.takesDamage { isDamaged = false }
@@ -108,21 +109,21 @@ struct CaptureSchedule {
             isMereStripe = !look.takesDamage
             stripe = (stripe + 1) % Self.stripes
         }
-        // A sweep in between that finds nothing does not delay the next look.
+        // A sweep in between without a find does not delay the next look.
         if sight.isNew || !isMereStripe { rate.note(at: now) }
     }
 }
 
 /// Counts sweeps that found a change without damage.
 struct Misses {
-    /// More misses than this in a row are no accident.
+    /// More misses in a row are no accident.
     private static let mostAccidents = 2
 
     private var count = 0
     private var last: Instant?
     private var isTold = false
 
-    /// Whether a person is to be told, once.
+    /// Records a miss. Returns whether to report misses to a person, once.
     mutating func noteMiss(at now: Instant) -> Bool {
         count = last.map { now < $0 + CaptureSchedule.trustTime } ?? false ? count + 1 : 1
         last = now

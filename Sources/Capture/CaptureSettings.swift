@@ -1,18 +1,18 @@
 package import FrameBridge
 package import X11Capture
 
-/// What a broadcast shows.
+/// The settings of a capture process.
 package struct CaptureSettings: Sendable {
-    /// The X display; nil for the one that `DISPLAY` names.
+    /// The X display; nil for the one in `DISPLAY`.
     package var display: String?
     package var source: CaptureSource
     /// At most this many frames a second; 1 to 240.
     package var framesPerSecond = 30
     package var showsCursor = true
     package var storage = FrameStorage.file
-    /// Whether this process continues the broadcast of one that died: then it waits for a source that is absent.
+    /// Whether this process continues the broadcast of one that died. Then it waits for a missing source.
     package var goesOn = false
-    /// Called before each connection to the X server. Connecting reads the server's authority file.
+    /// Called before each connection to the X server, which reads the server's authority file.
     package var willConnect: @Sendable () -> Void = {}
 
     package init(_ source: CaptureSource) { self.source = source }

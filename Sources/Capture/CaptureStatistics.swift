@@ -1,19 +1,19 @@
-/// The work of a capture process since it began. Times are processor time.
+/// The work of a capture process so far. Times are processor time.
 package struct CaptureStatistics: Sendable {
-    /// How often it looked at the screen.
+    /// Looks at the screen.
     package internal(set) var looks = 0
     package internal(set) var framesPublished = 0
-    /// How many looks found a change for which there was no damage event.
+    /// Looks that found a change without a damage event.
     package internal(set) var misses = 0
-    /// Spent on asking the X server for pixels.
+    /// Time of requests for pixels to the X server.
     package internal(set) var grabTime = Duration.zero
-    /// Spent on finding the tiles that differ.
+    /// Time of finding the tiles that differ.
     package internal(set) var compareTime = Duration.zero
-    /// Spent on converting tiles to NV12 in the frames file.
+    /// Time of converting tiles to NV12 in the frames file.
     package internal(set) var convertTime = Duration.zero
-    /// Bytes of pixels that came from the X server.
+    /// Bytes of pixels from the X server.
     package internal(set) var bytesGrabbed: UInt64 = 0
-    /// Bytes of NV12 that were written.
+    /// Written bytes of NV12.
     package internal(set) var bytesConverted: UInt64 = 0
 
     static func + (one: Self, other: Self) -> Self {

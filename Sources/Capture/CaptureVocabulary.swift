@@ -12,16 +12,16 @@ extension CaptureEngine {
         case failed(reason: String, isForGood: Bool)
     }
 
-    /// What happened.
+    /// An event.
     enum Event {
         /// A signal asks to end.
         case signalled
-        /// A turn begins; `isCalled` if something happened in the broadcast's folder.
+        /// A turn begins. `isCalled`: there was an event in the broadcast's folder.
         case woke(isCalled: Bool)
-        /// The actions since `woke` are done: it is the screen's turn.
+        /// The actions since `woke` are done, and the screen is next.
         case served
 
-        /// After `beat`: whether the frames file is in its place, and whether anybody reads.
+        /// After `beat`: whether the frames file is in its place, and whether there are readers.
         case beaten(hasFile: Bool, isWatched: Bool)
         /// After `takeRequest`.
         case asked(BridgeRequest?)
@@ -40,18 +40,18 @@ extension CaptureEngine {
         case notPublished(BridgeError)
         /// After `cover`.
         case covered(isAsked: Bool)
-        /// After `cover`, which failed. `isHidden`: this process has no frame, and the horizon hides those of the one before.
+        /// After `cover` failed. `isHidden`: this process has no frame, and the horizon hides those of the one before.
         case notCovered(reason: String, isHidden: Bool, isAsked: Bool)
         /// After `open`.
         case opened
         case notOpened(String)
         /// After `adopt`.
         case adopted(CaptureSchedule, warning: String?)
-        /// After `adopt(publishing: true)`, which failed: the source before stays.
+        /// After `adopt(publishing: true)` failed: the former source stays.
         case notReplaced(String)
     }
 
-    /// What to do.
+    /// An action.
     enum Action: Equatable {
         enum Cover: Equatable {
             case slate
@@ -59,7 +59,7 @@ extension CaptureEngine {
             case lastPicture
         }
 
-        /// Tell the readers that the writer lives.
+        /// Store a heartbeat for the readers.
         case beat
         case takeRequest
         /// Answer the request that was taken last.
@@ -72,19 +72,19 @@ extension CaptureEngine {
         /// Read the events of the X server. The event `told` has `thenLook` as its `mayLook`.
         case drain(thenLook: Bool)
         case look(CaptureSchedule.Look)
-        /// Publish the picture that was seen.
+        /// Publish the picture of the look.
         case publish(replacingAll: Bool)
         /// Draw the next picture as a whole.
         case forgetPublished
-        /// Put a picture without news of the screen into all slots, and forbid earlier pictures. The outcome has the same
-        /// `isAsked`.
+        /// Put a picture without new pixels of the screen into all slots, and forbid earlier pictures. The outcome has
+        /// the same `isAsked`.
         case cover(Cover, isAsked: Bool)
         /// Forbid all pictures captured until now.
         case hidePast
-        /// Open another source, named in words, beside the present one; look at it if `looking`.
+        /// Open another source, named in words, beside the present one. Look at it if `looking`.
         case open(String, looking: Bool)
-        /// Put the opened source in the place of the present one, also for a successor. With `publishing`, first put its picture
-        /// in the place of all published ones; if that fails, the present source stays.
+        /// Replace the present source by the opened one, also for a successor. With `publishing`, first replace all
+        /// published pictures by its picture. If that fails, the present source stays.
         case adopt(publishing: Bool)
     }
 }
@@ -108,7 +108,7 @@ enum CaptureNote: Equatable {
 
     /// One sentence.
     ///
-    /// - Parameter region: where the source lies; nil while it is not there.
+    /// - Parameter region: the place of the source; nil while it is missing.
     func sentence(source: CaptureSource, region: PixelRect?) -> String {
         let place = region.map { "\($0)" } ?? "elsewhere"
         return switch self {

@@ -12,7 +12,7 @@ extension Orientation {
             default: 0
             }
         let (mirrorsX, mirrorsY) = (rotation & 16 != 0, rotation & 32 != 0)
-        // Exchanging up and down is exchanging left and right, and half a turn.
+        // Exchanging up and down equals exchanging left and right, and half a turn.
         self.init(quarterTurns: turns + (mirrorsY ? 2 : 0), isMirrored: mirrorsX != mirrorsY)
     }
 }

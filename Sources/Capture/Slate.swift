@@ -1,6 +1,6 @@
 import FrameBridge
 
-/// The picture that stands for a paused screen: the word in the middle of a dark field, large enough to read in a thumbnail.
+/// The picture of a paused screen: the word in the middle of a dark field, large enough to read in a thumbnail.
 struct Slate {
     struct Letter {
         let advance: Int
@@ -10,9 +10,9 @@ struct Slate {
     static let background: UInt8 = 40
     static let ink: UInt8 = 200
 
-    /// Of the picture, at the most.
+    /// The largest share of the picture.
     private static let (wordWidth, wordHeight) = (0.4, 0.2)
-    /// Between two letters, of the height of a letter.
+    /// The space between letters, as a share of the height of a letter.
     private static let spacing = 0.12
     private static let stepsOfCurve = 8
     private static let linesOfRow = 8
@@ -20,7 +20,7 @@ struct Slate {
     private let width: Int
     /// The rows that have ink.
     private let rows: Range<Int>
-    /// How much of each pixel of these rows is ink, 0 to 1.
+    /// The share of ink in each pixel of these rows, 0 to 1.
     private var coverage: [Double]
 
     init(width: Int, height: Int) {
@@ -88,7 +88,7 @@ struct Slate {
         return edges
     }
 
-    /// Fills what an odd number of edges lies left of.
+    /// Fills the places with an odd number of edges to their left.
     private mutating func fill(_ edges: [Edge]) {
         for row in rows {
             let near = edges.filter { $0.reaches(Double(row)...Double(row + 1)) }
@@ -111,7 +111,7 @@ struct Slate {
 }
 
 extension FramePlanes {
-    /// Fills the whole picture with the slate; nothing of what was there stays.
+    /// Fills the whole picture with the slate. Nothing of the former content stays.
     mutating func drawSlate() {
         let (width, height, stride) = (width, height, stride)
         let slate = Slate(width: width, height: height)

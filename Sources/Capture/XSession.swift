@@ -4,30 +4,30 @@ import Posix
 import Time
 import X11Capture
 
-/// Everything that lives as long as one connection to the X server.
+/// All objects of one connection to the X server.
 final class XSession {
-    /// What a look at the screen found.
+    /// The result of a look at the screen.
     enum Finding: Equatable {
         case sourceLost
         case seen(Sight)
     }
 
     struct Sight: Equatable {
-        /// The picture differs from the one that was published last.
+        /// The picture differs from the last published one.
         var isNew = false
-        /// The pointer has moved or changed its look.
+        /// The pointer has moved or changed its image.
         var pointerMoved = false
         /// A sweep found changed tiles for which the server had sent no damage event.
         var isMissed = false
-        /// There is damage that has not been looked at.
+        /// There is damage without a look.
         var isDamaged = false
-        /// The pointer may have changed since it was asked for.
+        /// The pointer may have changed since the last question.
         var pointerIsNews = false
     }
 
-    /// The most grabs of one look, which repeats a grab if something was drawn meanwhile.
+    /// The most grabs of one look. A grab is repeated if there was drawing meanwhile.
     private static let mostGrabs = 3
-    /// How often a look begins anew for a source that changes its size all the time.
+    /// How often a look begins anew for a source that keeps changing its size.
     private static let mostSizes = 10
 
     private let connection: XConnection
@@ -36,24 +36,24 @@ final class XSession {
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?
     private let tracker: CursorTracker?
-    /// The process whose window the source is; nil if it is no window, or its process is not known.
+    /// The process of the source's window; nil if it is no window, or its process is unknown.
     let windowProcess: Int32?
     private let converter: NV12Converter
     private var cursor: Cursor?
     private var publishedCursor: Cursor?
-    /// Where in the picture the pointer was drawn.
+    /// The place of the pointer in the picture.
     private var publishedPlace: PixelRect?
     private var cursorEvents = XEvents()
-    /// Tiles that were damaged and have not been looked at.
+    /// Damaged tiles that were not looked at yet.
     private var suspects: BlockSet
-    /// Tiles that differ from the picture published last.
+    /// Tiles that differ from the last published picture.
     private var unpublished: BlockSet
     /// Used within a look only.
     private var wanted: BlockSet
     private var found: BlockSet
-    /// Tiles that a sweep found changed and no damage event has named so far.
+    /// Changed tiles of a sweep that no damage event has named so far.
     private var missed: BlockSet
-    /// When the present picture was taken or its pointer was last looked for; at first the session's beginning.
+    /// When the present picture was taken, or the pointer was last looked for; at first the session's beginning.
     private var capturedAt = MonotonicClock.now()
 
     private var counted = CaptureStatistics()
@@ -66,14 +66,14 @@ final class XSession {
         return statistics
     }
 
-    /// One sentence to tell the user when grabbing will be slow.
+    /// A sentence for the user if grabbing will be slow.
     var warning: String? { grabber.warning }
     var display: String { connection.display }
-    /// The source; a window with its mark, so that no other window can be meant.
+    /// The source. A window has its mark, so that no other window can be meant.
     var source: CaptureSource { grabber.source }
     var fileDescriptor: Int32 { connection.fileDescriptor }
     var region: PixelRect { grabber.region }
-    /// Why a look has found no source, in words for people.
+    /// The reason why a look found no source, for people.
     var absence: String {
         switch grabber.absence {
         case .windowHidden: "hidden"
@@ -100,7 +100,7 @@ final class XSession {
         missed = grabber.noTiles
     }
 
-    /// When to look at this screen; the first look is due `now`.
+    /// The schedule of looks at this screen. The first look is due `now`.
     func schedule(at now: Instant) -> CaptureSchedule {
         let hasMotion = tracker?.hasMotionEvents ?? true
         return CaptureSchedule(interval: interval, hasDamage: damage != nil, hasMotion: hasMotion, at: now)
@@ -117,14 +117,14 @@ final class XSession {
         return events
     }
 
-    /// Looks at the screen and for the pointer.
+    /// Looks at the screen, and for the pointer.
     func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
         counted.looks += 1
         var sight = Sight(isDamaged: look.takesDamage)
         let now = MonotonicClock.now()
         let pointer = tracker?.ask()
         let isPresent = try grabChanges(look, &sight)
-        // The reply is read also while the source is lost: xcb keeps replies for ever that are not read.
+        // The reply is read even while the source is lost: xcb keeps unread replies for ever.
         let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
         guard isPresent else { return .sourceLost }
         sight.pointerMoved = pointerMoved
@@ -133,7 +133,7 @@ final class XSession {
         return .seen(sight)
     }
 
-    /// Grabs what is damaged and what the sweep asks for. Returns false when the source is not there.
+    /// Grabs damaged tiles and those of the sweep. Returns false if the source is missing.
     private func grabChanges(_ look: CaptureSchedule.Look, _ sight: inout Sight) throws(X11Error) -> Bool {
         missed.removeAll()
         for attempt in 0..<Self.mostGrabs {
@@ -146,7 +146,7 @@ final class XSession {
             wanted.formUnion(suspects)
             if attempt == 0 { addSweep(look.sweep) }
             if wanted.isEmpty, !grabber.mayHaveMoved, !grabber.isBlank { break }
-            // A source that may have moved is grabbed beyond `wanted`; what that finds is no missed damage.
+            // A source that may have moved is grabbed beyond `wanted`. Changes found there are no missed damage.
             let hadMoved = grabber.mayHaveMoved
             var outcome = try grabber.grab(wanted, changed: &found)
             for _ in 0..<Self.mostSizes where outcome == .geometryChanged {
@@ -158,15 +158,15 @@ final class XSession {
             unpublished.formUnion(found)
             found.subtract(suspects)
             suspects.removeAll()
-            // The server sends the damage event of a drawing before the reply to a later grab. It may announce the second half
-            // of a drawing whose first half was just grabbed, so the grab is repeated.
+            // The server sends the damage event of a drawing before the reply to a later grab. It may announce the
+            // second half of a drawing whose first half was just grabbed. So the grab is repeated.
             let events = try drainEvents()
             sight.isDamaged = events.concernPicture
             if events.concernPointer { sight.pointerIsNews = true }
             if attempt == 0, look.sweep != .none, !hadMoved { missed.formUnion(found) }
             if !sight.isDamaged { break }
         }
-        // Damage that has not been taken yet may name these tiles.
+        // Damage that was not taken yet may name these tiles.
         sight.isMissed = !missed.isEmpty && !sight.isDamaged
         if sight.isMissed { counted.misses += 1 }
         return true
@@ -193,7 +193,7 @@ final class XSession {
         return cursor != before
     }
 
-    /// Readers no longer see the picture published last: the next one is drawn as a whole.
+    /// Readers no longer have the last published picture: the next one is drawn as a whole.
     func forgetPublished() {
         suspects = grabber.noTiles
         wanted = grabber.noTiles
@@ -218,7 +218,7 @@ final class XSession {
         )
     }
 
-    /// Draws what differs from the picture published last, with the pointer in it.
+    /// Draws the differences from the last published picture, with the pointer.
     func draw(on planes: inout FramePlanes) {
         let start = MonotonicClock.threadTime()
         defer { counted.convertTime += MonotonicClock.threadTime() - start }
@@ -247,7 +247,7 @@ final class XSession {
         }
     }
 
-    /// The picture that was drawn last is published.
+    /// Records that the last drawn picture is published.
     func notePublished() {
         counted.framesPublished += 1
         unpublished.removeAll()
@@ -278,7 +278,7 @@ final class XSession {
         }
     }
 
-    /// Where in the picture the pointer's image lies; may reach beyond the picture.
+    /// The place of the pointer's image in the picture; may reach beyond it.
     private var cursorPlace: PixelRect? {
         cursor.map {
             PixelRect(
