@@ -2,7 +2,7 @@ import CXCB
 import Glibc
 package import Pixels
 
-/// Why there is no window, or no more.
+/// The reason why there is no window, or no more.
 package enum PictureWindowError: Error, Equatable, CustomStringConvertible {
     case cannotConnect(display: String)
     case connectionLost(display: String)
@@ -27,26 +27,26 @@ package final class PictureWindow {
     private let context: xcb_gcontext_t
     private let depth: UInt8
     private let deleteWindow: xcb_atom_t
-    /// In pixels, at least 2, and at most what pictures have.
+    /// In pixels, at least 2, and at most the largest picture.
     private var size: PixelSize
     private var hasShown = false
     package private(set) var isClosed = false
-    /// The latest picture, and how it is scaled to the window.
+    /// The latest picture, and its scaling to the window.
     private var picture = NV12Picture(size: PixelSize(width: 2, height: 2))
     private var scaled = NV12Picture(size: PixelSize(width: 2, height: 2))
     private var rescaler: Rescaler?
     private var pixels: [UInt8] = []
 
-    /// Of a window at first; a picture that is larger is scaled down.
+    /// The size of a new window. A larger picture is scaled down.
     private static let firstSize = PixelSize(width: 1280, height: 720)
 
-    /// Connects to the X server that DISPLAY names. The window appears with the first picture.
+    /// Connects to the X server in DISPLAY. The window appears with the first picture.
     ///
     /// - Parameter title: shown by the window manager.
     package init(title: String) throws(PictureWindowError) {
         display = getenv("DISPLAY").map { String(cString: $0) } ?? ""
         var number: Int32 = 0
-        // Never nil: a connection that failed tells so.
+        // Never nil: a failed connection reports an error.
         connection = xcb_connect(nil, &number)
         guard xcb_connection_has_error(connection) == 0 else {
             xcb_disconnect(connection)
@@ -93,7 +93,7 @@ package final class PictureWindow {
 
     deinit { xcb_disconnect(connection) }
 
-    /// Readable when `handleEvents` may have something to do. Owned by the window.
+    /// Readable when `handleEvents` may have events. Owned by the window.
     package var fileDescriptor: Int32 { xcb_get_file_descriptor(connection) }
 
     // MARK: - Pictures
@@ -108,7 +108,7 @@ package final class PictureWindow {
         draw()
     }
 
-    /// Gives the window the size of its first picture, or as much of the screen as `firstSize` is.
+    /// Gives the window the size of its first picture, scaled down to fit into `firstSize`.
     private func resize(to picture: PixelSize) {
         size =
             PixelRect.letterbox(
@@ -137,7 +137,7 @@ package final class PictureWindow {
         put()
     }
 
-    /// Sends the pixels in pieces of whole rows: a request has a limited length.
+    /// Sends the pixels in pieces of whole rows: the length of a request is limited.
     private func put() {
         let bytesPerRow = 4 * size.width
         let room = Int(xcb_get_maximum_request_length(connection)) * 4 - 64
@@ -166,7 +166,7 @@ package final class PictureWindow {
 
     // MARK: - Events
 
-    /// Follows what the user and the server have done.
+    /// Handles events of the user and the server.
     package func handleEvents() throws(PictureWindowError) {
         var event = xcb_poll_for_event(connection)
         while event != nil {
@@ -177,7 +177,7 @@ package final class PictureWindow {
                 event = xcb_poll_for_event(connection)
             }
             if mustDraw, !isClosed { draw() }
-            // While a picture is written events are read, of which the descriptor tells no more.
+            // Writing a picture reads events too. The descriptor does not report those.
             event = xcb_poll_for_queued_event(connection)
         }
         if xcb_connection_has_error(connection) != 0 { throw .connectionLost(display: display) }
@@ -200,7 +200,7 @@ package final class PictureWindow {
         }
     }
 
-    /// The size of what is drawn in a window: even.
+    /// The size of the drawing in a window: even.
     private static func size(_ width: Int, _ height: Int) -> PixelSize {
         PixelSize(width: max(width & ~1, 2), height: max(height & ~1, 2))
     }

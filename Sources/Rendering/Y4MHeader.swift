@@ -1,21 +1,21 @@
 package import Pixels
 
-/// The header of a stream of YUV4MPEG2 (yuv4mpeg(5)), as this program writes it: a line, and then for each picture the line
-/// `FRAME` and its planes Y, U and V.
+/// The header of a stream of YUV4MPEG2 (yuv4mpeg(5)) from this program: a line. Each picture then has the line `FRAME`
+/// and its planes Y, U and V.
 package struct Y4MHeader: Equatable, Sendable {
-    /// What stands before each picture.
+    /// The line before each picture.
     package static let frame = Array("FRAME\n".utf8)
-    /// Bytes of a line at most.
+    /// The most bytes of a line.
     package static let longest = 256
     /// Widths and heights in pixels.
     package static let sides = 2...4096
 
-    /// Even, each side one of `sides`.
+    /// Both even and within `sides`.
     package let size: PixelSize
 
     package init(size: PixelSize) { self.size = size }
 
-    /// The line. Pictures have no time of their own: the rate is what players go by.
+    /// The line. Pictures have no time of their own: players use the rate.
     package var bytes: [UInt8] {
         Array(
             "YUV4MPEG2 W\(size.width) H\(size.height) F30:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2 XCOLORRANGE=LIMITED\n"
@@ -23,7 +23,7 @@ package struct Y4MHeader: Equatable, Sendable {
         )
     }
 
-    /// Nil for a line that is none, or of a picture that this program does not write.
+    /// Nil for any other line, or for pictures that this program does not write.
     ///
     /// - Parameter line: without its end.
     package init?(parsing line: String) {

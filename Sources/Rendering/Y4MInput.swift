@@ -1,11 +1,11 @@
 package import Pixels
 package import Posix
 
-/// Reads pictures from a pipe, as `Y4MOutput` writes them. Never waits.
+/// Reads the pictures of `Y4MOutput` from a pipe. Never waits.
 package struct Y4MInput: ~Copyable {
-    /// A stream that is none of this program's.
+    /// The stream is not one of this program.
     package struct Malformed: Error, CustomStringConvertible {
-        package let description = "what comes in is no stream of pictures"
+        package let description = "the input is no stream of pictures"
     }
 
     private enum Part {
@@ -21,14 +21,14 @@ package struct Y4MInput: ~Copyable {
     private var bytes: [UInt8] = []
     package private(set) var hasEnded = false
 
-    /// - Parameter file: one that does not block.
+    /// - Parameter file: must not block.
     package init(_ file: consuming FileDescriptor) { self.file = file }
 
     /// Readable when `read` may have something to do. Owned by the input.
     package var descriptor: Int32 { file.raw }
 
-    /// Reads on until a picture is whole. Returns whether one is, which is then in `picture`; false where the rest is yet to come,
-    /// or the stream has ended.
+    /// Reads until a picture is complete. Returns whether one is, in `picture`; false if the rest is yet to come, or
+    /// the stream has ended.
     package mutating func read(into picture: inout PlanarPicture) throws -> Bool {
         while true {
             switch part {
@@ -68,7 +68,7 @@ package struct Y4MInput: ~Copyable {
         }
     }
 
-    /// Reads into a buffer. Returns how many bytes; nil where there is nothing for now, or the stream has ended.
+    /// Reads into a buffer. Returns the count of bytes; nil if there is nothing for now, or the stream has ended.
     private mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
         let count = try readAvailable(from: descriptor, into: buffer)
         if count == 0 { hasEnded = true }

@@ -4,27 +4,27 @@ package import Posix
 import Synchronization
 package import Time
 
-/// Writes pictures to a file or a pipe as YUV4MPEG2, on a thread of its own: a reader that is slow misses pictures, and holds up
+/// Writes pictures to a file or a pipe as YUV4MPEG2, on a thread of its own. A slow reader misses pictures, and delays
 /// nobody.
 package final class Y4MOutput: Sendable {
-    /// What becomes of pictures of another size than the first one.
+    /// How to write pictures of another size than the first one.
     package enum SizeChange: Sendable {
-        /// They are scaled to the size of the first, with bars: players know one size for a stream.
+        /// Scaled to the size of the first one, with bars: players know one size for a stream.
         case scales
-        /// Another stream begins, with a header of its own.
+        /// As another stream, with its own header.
         case beginsAnew
     }
 
-    /// What the thread does with the picture that it has taken.
+    /// The thread's work on the picture that it has taken.
     private enum Writing {
         case nothing
         case picture
-        /// It is shown black when it has been written, unless another one has come.
+        /// Black follows the picture, unless another one has come.
         case pictureThenBlack
     }
 
     private struct State {
-        /// The newest picture, if it has not been taken to be written.
+        /// The newest picture, unless it was taken to be written.
         var picture: PlanarPicture?
         /// Memory for the next one.
         var spare: PlanarPicture?
@@ -42,8 +42,8 @@ package final class Y4MOutput: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - descriptor: may be one that does not block.
-    ///   - report: is called on the thread when nothing more can be written: `EPIPE` where nobody reads any more.
+    ///   - descriptor: may be non-blocking.
+    ///   - report: called on the thread when writing has failed: with `EPIPE` if there is no reader any more.
     package init(
         to descriptor: consuming FileDescriptor,
         onSizeChange sizeChange: SizeChange,
@@ -60,9 +60,9 @@ package final class Y4MOutput: Sendable {
         }
     }
 
-    /// Takes a picture, and leaves memory of an older one in its place. A picture that was not written yet is dropped.
+    /// Takes a picture, and leaves memory of an older one in its place. A waiting picture is dropped.
     ///
-    /// - Returns: false when nothing more can be written.
+    /// - Returns: false once writing has failed.
     @discardableResult
     package func show(_ picture: inout PlanarPicture) -> Bool {
         let isTaken = state.withLock { state in
@@ -92,7 +92,7 @@ package final class Y4MOutput: Sendable {
         bell.ring()
     }
 
-    /// Writes the last picture, unless that takes longer than until an instant.
+    /// Writes the last picture, unless that takes longer than the deadline.
     package func close(until deadline: Instant) {
         state.withLock { $0.isClosed = true }
         bell.ring()
