@@ -2,20 +2,20 @@ package import Media
 package import RTP
 package import Time
 
-/// One peer: from a path that ICE has found to protected packets of its streams, without sockets and clock.
+/// One peer, from ICE's path to protected packets of its streams, without sockets and clock.
 ///
-/// After each call that changes it, drain the session with `poll`, and call that again when `nextDeadline` comes or a
+/// After each call that changes it, drain the session with `poll`. Call that again when `nextDeadline` comes or a
 /// history has grown.
 package struct PeerSession: ~Copyable {
-    /// Why a session is over.
+    /// The reason why a session ended.
     package enum End: Error, Equatable, CustomStringConvertible {
         /// The peer said goodbye.
         case closedByPeer
         /// This side said goodbye.
         case closed
-        /// The path is gone: connectivity checks failed, consent ran out, or nothing arrives there any more.
+        /// The path is gone: connectivity checks failed, consent expired, or nothing arrives there any more.
         case pathLost
-        /// No secure path was there after `setupLimit`.
+        /// There was no secure path after `setupLimit`.
         case timeout
         case insecure(DTLSError)
 
@@ -39,9 +39,9 @@ package struct PeerSession: ~Copyable {
         case ended(End)
     }
 
-    /// How long it may take until there are keys.
+    /// The longest time until there are keys.
     static let setupLimit = Duration.seconds(15)
-    /// After how long packets that the system did not take are offered again.
+    /// After this time, packets that the system did not accept are offered again.
     static let retryInterval = Duration.milliseconds(5)
     /// Bytes of the largest datagram.
     package static let maximumDatagramSize = 1200
@@ -50,24 +50,24 @@ package struct PeerSession: ~Copyable {
 
     private var state = State.connecting
     private let dtls: DTLSConnection
-    /// What goes out.
+    /// The sent streams.
     package var streams: StreamBundle
-    /// What comes in; nil where nothing was asked for.
+    /// The received streams; nil if there are none.
     private var incoming: IncomingBundle?
     private var work: WorkBudget
     /// When keys must be there.
     private let setupEnd: Instant
-    /// Protected packets that the system did not take yet.
+    /// Protected packets that the system has not accepted yet.
     private var held: [[UInt8]] = []
     /// When they are offered again; nil while there are none.
     private var retryAt: Instant?
-    /// The SSRCs that have sent RTCP and not said goodbye; no more than `SRTPSession` hears.
+    /// The SSRCs that have sent RTCP without a goodbye: at most those that `SRTPSession` accepts.
     private var sources: Set<UInt32> = []
 
     /// - Parameters:
-    ///   - role: who begins the handshake, as the descriptions say.
-    ///   - fingerprints: those that the peer's description names.
-    ///   - incoming: what was made of the same agreement as `streams`; nil if the peer sends nothing that this side takes.
+    ///   - role: the side that begins the handshake, according to the descriptions.
+    ///   - fingerprints: those in the peer's description.
+    ///   - incoming: from the same agreement as `streams`; nil if this side receives nothing.
     package init(
         _ role: DTLSRole,
         expecting fingerprints: [Fingerprint],
@@ -85,17 +85,17 @@ package struct PeerSession: ~Copyable {
 
     package var end: End? { if case .ended(let end) = state { end } else { nil } }
 
-    /// The profile in use; nil before there are keys.
+    /// The profile in use; nil if there are no keys yet.
     package var profile: SRTPProfile? { if case .established(let session) = state { session.profile } else { nil } }
 
-    /// Whether the peer needs a keyframe of a stream that is yet to come. The answer is given once.
+    /// Whether the peer needs a new keyframe of a stream. True comes once for a request.
     package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard case .established = state else { return false }
         return streams.takeKeyframeRequest(of: mid, at: now)
     }
 
-    /// The messages that the peer sent inside of DTLS since the last call, as SCTP needs them (RFC 8261). Messages that nobody
-    /// takes are kept up to a limit; beyond it, new ones are dropped as on a lossy path.
+    /// The peer's messages inside of DTLS since the last call, for SCTP (RFC 8261). They are kept up to a limit.
+    /// Further ones are dropped, as on a lossy path.
     package func takeData() -> [[UInt8]] { dtls.takeData() }
 
     /// Sends a message inside of DTLS with the next `poll`. Returns false if there are no keys, or it does not fit into a
@@ -105,8 +105,8 @@ package struct PeerSession: ~Copyable {
         return dtls.send(data)
     }
 
-    /// Drops the packets that the system did not take: their pictures must not be seen any more. The peer needs keyframes
-    /// then.
+    /// Drops the packets that the system has not accepted: their pictures must not be seen any more. The peer then
+    /// needs keyframes.
     package mutating func forgetHeld() {
         guard !held.isEmpty else { return }
         held.removeAll()
@@ -114,12 +114,12 @@ package struct PeerSession: ~Copyable {
         streams.notePacketsDropped()
     }
 
-    /// Leaves out sound that comes from now on, as the peer has as much in its buffer.
+    /// Leaves out sound from now on: the peer's buffer holds that much too much.
     package mutating func skipSound(_ length: Duration, at now: Instant) { streams.skipSound(length, at: now) }
 
-    // MARK: - In
+    // MARK: - Input
 
-    /// ICE has a path that datagrams may take.
+    /// ICE has found a path for datagrams.
     package mutating func pathFound() {
         guard case .connecting = state else { return }
         state = .handshaking
@@ -127,7 +127,7 @@ package struct PeerSession: ~Copyable {
         noteHandshake()
     }
 
-    /// The path leads from another address: what is known of the link does not hold there.
+    /// The path has another local end, so the estimate of the link no longer holds.
     package mutating func pathMoved(at now: Instant) {
         if case .established = state { streams.linkChanged(at: now) }
     }
@@ -135,7 +135,7 @@ package struct PeerSession: ~Copyable {
     /// ICE has given up, or the peer's consent has run out.
     package mutating func pathLost() { finish(.pathLost) }
 
-    /// Takes a datagram that is not STUN (RFC 7983), unless the peer has made too much work.
+    /// Receives a datagram that is not STUN (RFC 7983), unless the peer has made too much work.
     package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: Instant) {
         guard datagram.count >= 2, work.take(datagramOf: datagram.count, at: now) else { return }
         switch (datagram[0], datagram[1]) {
@@ -157,7 +157,7 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// Takes a packet of RTCP. A peer has left when all SSRCs that it has used have said goodbye (RFC 3550 §6.6).
+    /// Receives a packet of RTCP. A peer has left when all SSRCs that it has used have said goodbye (RFC 3550 §6.6).
     private mutating func receive(_ packet: RTCPPacket, now: Instant) {
         guard case .goodbye(let goodbye) = packet else {
             incoming?.receive(packet, now: now)
@@ -168,23 +168,23 @@ package struct PeerSession: ~Copyable {
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
     }
 
-    /// The frames that the peer has sent since the last call.
+    /// The peer's frames since the last call.
     package mutating func takeFrames() -> [ReceivedFrame] { incoming?.takeFrames() ?? [] }
 
-    /// The sound that the peer has sent since the last call.
+    /// The peer's sound since the last call.
     package mutating func takeSound() -> [ReceivedSound] { incoming?.takeSound() ?? [] }
 
-    /// What came is of no use: the peer is asked for keyframes with the next `poll`.
+    /// Asks the peer for keyframes with the next `poll`: the received frames cannot be used.
     package mutating func requestKeyframes() { incoming?.requestKeyframes() }
 
-    // MARK: - Out
+    // MARK: - Output
 
-    /// Gives what may go out at `now` to `send`, until that takes fewer datagrams than it gets: then the system takes no more
-    /// for now, and the rest is offered again.
+    /// Passes datagrams that may leave at `now` to `send`, until it takes fewer than it gets. Then the system accepts
+    /// no more for now, and the rest is offered again.
     ///
     /// - Parameters:
-    ///   - batch: what it holds is lost.
-    ///   - send: returns how many datagrams were taken, from the first on.
+    ///   - batch: its content is lost.
+    ///   - send: returns how many datagrams were accepted, from the first on.
     package mutating func poll(
         at now: Instant,
         in batch: inout DatagramBatch,
@@ -228,7 +228,7 @@ package struct PeerSession: ~Copyable {
         } while hasMore
     }
 
-    /// Writes what may leave at `now`. Returns false if that is all.
+    /// Writes packets that may leave at `now`. Returns false if there are no more.
     private mutating func fill(_ batch: inout DatagramBatch, _ session: SRTPSession, at now: Instant) -> Bool {
         while !batch.isFull {
             let hasWritten =
@@ -251,7 +251,7 @@ package struct PeerSession: ~Copyable {
         )
     }
 
-    /// When `poll` must be called at the latest; nil when the session is over. May lie in the past.
+    /// The latest time of the next `poll`; nil if the session is over. May lie in the past.
     package func nextDeadline(at now: Instant) -> Instant? {
         switch state {
         case .connecting, .handshaking:
@@ -263,7 +263,7 @@ package struct PeerSession: ~Copyable {
 
     /// Says goodbye.
     ///
-    /// - Parameter end: why the session is over.
+    /// - Parameter end: the reason why the session ends.
     package mutating func close(
         at now: Instant,
         _ end: End,
@@ -297,7 +297,7 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// Datagrams that the system does not take are lost: DTLS sends its handshake again by itself, and SCTP its data.
+    /// Datagrams that the system does not accept are lost. DTLS repeats its handshake by itself, and SCTP its data.
     private func sendHandshake(in batch: inout DatagramBatch, _ send: (borrowing DatagramBatch) -> Int) {
         for datagram in dtls.takeDatagrams() { batch.append(datagram) }
         if !batch.isEmpty { _ = send(batch) }

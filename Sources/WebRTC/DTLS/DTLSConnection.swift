@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// One DTLS association, which makes the keys for SRTP (RFC 5764). Datagrams go in and come out; it has no socket.
+/// One DTLS association, which makes the keys of SRTP (RFC 5764). Datagrams go in and come out; it has no socket.
 ///
 /// OpenSSL reassembles a ClientHello that spans datagrams. Its retransmission timer reads the system's clock.
 final class DTLSConnection {
@@ -12,18 +12,19 @@ final class DTLSConnection {
         case failed(DTLSError)
     }
 
-    /// Bytes of a datagram. Paths that cannot carry as much are not worth a video stream.
+    /// Bytes of a datagram. A path with smaller ones is not worth a video stream.
     private static let maximumDatagramSize = 1200
-    /// Bytes of the largest message in one datagram, beside the record's header, the nonce and the tag (RFC 6347 §4.1, RFC 5288 §3).
+    /// Bytes of the largest message in one datagram, without the record's header, the nonce and the tag (RFC 6347 §4.1,
+    /// RFC 5288 §3).
     private static let largestMessage = maximumDatagramSize - 13 - 8 - 16
-    /// Bytes of messages that are kept until they are taken, with an overhead for each.
+    /// Bytes of messages, with an overhead for each, that are kept until they are taken.
     private static let dataLimit = 65_536
     private static let messageOverhead = 64
     /// The largest record (RFC 6347 §4.1).
     private static let largestRecord = 1 << 14
 
-    /// Microseconds until a flight without answer is sent again; doubled each time. RFC 6347 §4.2.4 allows less than 1 s where
-    /// the path is known to be faster, and ICE has just measured it.
+    /// Microseconds until a flight without an answer is sent again; doubled each time. RFC 6347 §4.2.4 allows less than
+    /// 1 s if the path is known to be faster, and ICE has just measured it.
     private static let firstTimeout: UInt32 = 50_000
     private static let longestTimeout: UInt32 = 1_000_000
 
@@ -37,14 +38,15 @@ final class DTLSConnection {
     private var data: [[UInt8]] = []
     private var dataSize = 0
 
-    /// - Parameter expected: what the peer's session description named; one of them must match its certificate.
+    /// - Parameter expected: the fingerprints in the peer's session description. One of them must match its
+    ///   certificate.
     init(_ role: DTLSRole, identity: DTLSIdentity, expected: [Fingerprint]) throws(DTLSError) {
         guard let ssl = SSL_new(identity.context) else { throw .takeQueued(of: "SSL_new") }
         guard let input = BIO_new(BIO_s_mem()), let sink = output.makeBIO() else {
             SSL_free(ssl)
             throw .takeQueued(of: "BIO_new")
         }
-        // An empty input means that more may come, and not the end.
+        // An empty input is not the end: more may come.
         BIO_ctrl(input, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         SSL_set_bio(ssl, input, sink)
         oriel_set_mtu(ssl, Self.maximumDatagramSize)
@@ -64,7 +66,7 @@ final class DTLSConnection {
 
     deinit { SSL_free(ssl) }
 
-    /// Begins the handshake, if this side does.
+    /// Begins the handshake if this side is the client.
     func start() { if role == .client { advance() } }
 
     func receive(_ datagram: UnsafeRawBufferPointer) {
@@ -75,7 +77,7 @@ final class DTLSConnection {
         advance()
     }
 
-    /// How long until a flight must be sent again; nil while none waits for an answer.
+    /// How long until a flight must be sent again; nil if none waits for an answer.
     var timeout: Duration? {
         guard case .handshaking = state else { return nil }
         var left = timeval()
@@ -83,7 +85,7 @@ final class DTLSConnection {
         return .seconds(max(left.tv_sec, 0)) + .microseconds(max(left.tv_usec, 0))
     }
 
-    /// Sends a flight again if it is time.
+    /// Sends a flight again if it is due.
     func handleTimeout() {
         guard case .handshaking = state else { return }
         ERR_clear_error()
@@ -101,7 +103,7 @@ final class DTLSConnection {
     /// The datagrams to send.
     func takeDatagrams() -> [[UInt8]] { output.takeDatagrams() }
 
-    /// What the peer sent since the last call, a message each, in the order in which they came.
+    /// The peer's messages since the last call, in their order.
     func takeData() -> [[UInt8]] {
         defer {
             data.removeAll()
@@ -141,7 +143,7 @@ final class DTLSConnection {
             dataSize += size
             data.append(Array(buffer[..<count]))
         }
-        // A datagram that makes no sense is dropped (RFC 6347 §4.1.2.7); a goodbye or a fatal alert ends the association.
+        // A malformed datagram is dropped (RFC 6347 §4.1.2.7). A goodbye or a fatal alert ends the association.
         if SSL_get_shutdown(ssl) != 0 { state = .closed }
         ERR_clear_error()
     }

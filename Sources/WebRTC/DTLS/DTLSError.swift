@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// Why a DTLS association could not be made.
+/// The reason why there is no DTLS association.
 package enum DTLSError: Error, Equatable, CustomStringConvertible {
-    /// OpenSSL refused; its words.
+    /// OpenSSL failed, with its words.
     case openSSL(call: String, reason: String)
     /// The peer's certificate does not match the fingerprint in its session description.
     case wrongFingerprint
-    /// The peer speaks no SRTP profile that is spoken here.
+    /// The peer and this side have no SRTP profile in common.
     case noSRTPProfile
 
     package var description: String {

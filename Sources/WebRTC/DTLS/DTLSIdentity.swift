@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// A key, its self-signed certificate and the settings for all associations of a process: DTLS 1.2 with SRTP
-/// (RFC 5764, RFC 8827 §6.5). Other threads may share it.
+/// A key, its self-signed certificate and the settings of all associations of a process: DTLS 1.2 with SRTP (RFC 5764,
+/// RFC 8827 §6.5). Threads may share it.
 package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts references to a context atomically
-    /// The certificate here is ECDSA on P-256; the suites with RSA serve peers that have an RSA certificate.
+    /// The certificate here is ECDSA on P-256. The suites with RSA serve peers with an RSA certificate.
     private static let cipherSuites = """
         ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:\
         ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:\
@@ -40,13 +40,13 @@ package final class DTLSIdentity: @unchecked Sendable {  // OpenSSL counts refer
         try check("SSL_CTX_use_PrivateKey", SSL_CTX_use_PrivateKey(context, key) == 1)
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(DTLS1_2_VERSION), nil)
         SSL_CTX_set_options(context, UInt64(oriel_op_no_query_mtu | oriel_op_no_renegotiation | oriel_op_no_ticket))
-        // No session is resumed, so none is cached.
+        // Sessions are never resumed, so none is cached.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
         try check("SSL_CTX_set_cipher_list", SSL_CTX_set_cipher_list(context, Self.cipherSuites) == 1)
         try check("SSL_CTX_set1_groups_list", oriel_set_groups(context, "X25519:P-256:P-384") == 1)
         let profiles = SRTPProfile.preferred.map(\.name).joined(separator: ":")
         try check("SSL_CTX_set_tlsext_use_srtp", SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0)
-        // Any certificate passes here: the fingerprint is what counts, and it is compared after the handshake.
+        // Any certificate passes here: its fingerprint is compared after the handshake.
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT) { _, _ in 1 }
     }
 

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Takes what OpenSSL writes for a DTLS association, and keeps the datagrams apart.
+/// The output of OpenSSL for a DTLS association, as separate datagrams.
 final class DatagramOutput {
     private(set) var datagrams: [[UInt8]] = []
 
@@ -25,7 +25,7 @@ final class DatagramOutput {
             return count
         }
         BIO_meth_set_ctrl(method) { _, command, _, _ in
-            // Nothing is buffered, so flushing always succeeds; no other question has an answer.
+            // Nothing is buffered, so flushing always succeeds. No other command is supported.
             command == BIO_CTRL_FLUSH ? 1 : 0
         }
         return method

@@ -1,22 +1,22 @@
 import Media
 package import RTP
 
-/// What an offer and its answer agree on (RFC 9429 §5.3, §5.11), whichever side made the offer.
+/// The agreement of an offer and its answer (RFC 9429 §5.3, §5.11), for either side's offer.
 package struct Agreement: Equatable, Sendable {
-    /// What this side sends, in the order of the descriptions; 1…`StreamBundle.limit`.
+    /// The streams in the order of the descriptions; 1…`StreamBundle.limit`.
     package let streams: [AgreedStream]
     /// The peer's transport.
     package let remote: TransportParameters
-    /// This side's part in the handshake.
+    /// This side's role in the handshake.
     package let role: DTLSRole
 
-    /// The stream of pictures, the first if there are several; nil if there is none.
+    /// The video stream, the first if there are several; nil if there is none.
     package var video: AgreedStream? { streams.first { $0.formats[0].codec != .opus } }
 
-    /// The stream of sound, likewise.
+    /// The stream of sound, the first if there are several; nil if there is none.
     package var sound: AgreedStream? { streams.first { $0.formats[0].codec == .opus } }
 
-    /// What the peer sends and this side takes; nil if that is nothing.
+    /// The received streams; nil if there are none.
     package func incoming(using random: inout some RandomNumberGenerator) -> IncomingBundle? {
         let descriptions = streams.filter(\.isReceived).map { stream in
             var description = IncomingBundle.Description(
@@ -41,15 +41,15 @@ package struct Agreement: Equatable, Sendable {
 extension Agreement {
     /// - Parameters:
     ///   - streams: never empty.
-    ///   - tagged: the index of the description that tells the bundle's transport.
-    ///   - role: this side's part in the handshake, by the peer's `setup`.
+    ///   - tagged: the index of the description with the bundle's transport.
+    ///   - role: this side's role in the handshake, from the peer's `setup`.
     init(
         _ streams: [AgreedStream],
         in description: SessionDescription,
         tagged: Int,
         role: (String?) throws(Shortcoming) -> DTLSRole
     ) throws(Shortcoming) {
-        // The transport may be described in each of these places; the first that has an attribute counts.
+        // The transport may be described in each of these places. The first one with an attribute counts.
         let places =
             [tagged, streams[0].section].map { description.media[$0].attributes }
             + [description.attributes, description.media[0].attributes]

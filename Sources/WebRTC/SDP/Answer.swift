@@ -5,8 +5,8 @@ extension Negotiation {
     ///
     /// - Parameters:
     ///   - local: this side's transport.
-    ///   - bundle: what will be sent, made of what was agreed on.
-    ///   - sessionID: any number that no other answer has, below 2⁶³.
+    ///   - bundle: the sent streams, made from the agreement.
+    ///   - sessionID: a number below 2⁶³ that no other answer has.
     package func answer(local: TransportParameters, bundle: StreamBundle, sessionID: UInt64) -> SessionDescription {
         var answer = SessionDescription(origin: "- \(sessionID) 1 IN IP4 127.0.0.1")
         if self.bundle != nil {
@@ -30,7 +30,7 @@ extension Negotiation {
         return answer
     }
 
-    /// The answer to a description that tells the bundle's transport and gets no stream: the first of its formats, unused.
+    /// The answer to a description with the bundle's transport and without a stream: the first of its formats, unused.
     private func silent(_ offered: SessionDescription.Media, local: TransportParameters) -> SessionDescription.Media {
         let format = offered.formats[0]
         var media = open(offered, formats: [format], local)
@@ -42,7 +42,7 @@ extension Negotiation {
         return media
     }
 
-    /// The answer to a description that is not wanted (RFC 9429 §5.3.1).
+    /// The answer to an unwanted description (RFC 9429 §5.3.1).
     private func rejected(_ offered: SessionDescription.Media) -> SessionDescription.Media {
         var media = offered
         media.port = 0

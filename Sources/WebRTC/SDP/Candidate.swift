@@ -1,4 +1,4 @@
-/// An address at which a peer may be reached (RFC 8839 §5.1), with what is needed to check it.
+/// An address at which a peer may be reached (RFC 8839 §5.1), with the values for its checks.
 package struct Candidate: Equatable, Sendable {
     package enum Kind: String, Sendable {
         case host, serverReflexive = "srflx", peerReflexive = "prflx", relayed = "relay"
@@ -6,16 +6,16 @@ package struct Candidate: Equatable, Sendable {
 
     /// At most 32 characters.
     package var foundation: String
-    /// 1 for RTP, with which RTCP shares its transport here.
+    /// 1 for RTP. RTCP shares its transport here.
     package var component: Int
     /// `udp` or `tcp`, in lower case.
     package var transport: String
     package var priority: UInt32
-    /// An address in numbers, or a name, such as one that ends in `.local` (draft-ietf-mmusic-mdns-ice-candidates-03).
+    /// An address in numbers, or a name, such as one with `.local` (draft-ietf-mmusic-mdns-ice-candidates-03).
     package var address: String
     package var port: UInt16
     package var kind: Kind
-    /// The address that a reflexive or relayed candidate was learnt from.
+    /// The base address of a reflexive or relayed candidate.
     package var related: Related?
 
     package struct Related: Equatable, Sendable {
@@ -50,8 +50,8 @@ package struct Candidate: Equatable, Sendable {
 }
 
 extension Candidate {
-    /// The value of a `candidate` attribute. Nil if it is malformed or of an unknown kind, so that this program could not use it.
-    /// Extensions are skipped.
+    /// Parses the value of a `candidate` attribute. Nil if it is malformed or of an unknown kind, which this program
+    /// could not use. Extensions are skipped.
     package init?(parsing text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 8, 1...32 ~= words[0].utf8.count, let component = Int(digits: words[1]),

@@ -1,10 +1,10 @@
 import Media
 import RTP
 
-/// What a media description of a peer, be it in an offer or in an answer, says about its stream.
+/// The stream of a peer's media description, in an offer or an answer.
 extension SessionDescription.Media {
-    /// How well an offer's description suits a stream, 0 the best: it takes the stream and sends what this side takes, or it takes
-    /// the stream, or it only sends; nil where it does none of these.
+    /// How well an offer's description suits a stream: 0, the best, if it receives the stream and sends one that this
+    /// side receives; then if it only receives the stream; then if it only sends. Nil if it does none of these.
     func rank(for local: LocalStream, in offer: SessionDescription) -> Int? {
         guard kind == local.kind, port != 0 || attributes.contains("bundle-only") else { return nil }
         return switch (receives(in: offer), local.receives && sends(in: offer)) {
@@ -15,9 +15,9 @@ extension SessionDescription.Media {
         }
     }
 
-    /// The part of a stream that both sides know; nil if there is no common codec.
+    /// The common part of a stream; nil if there is no common codec.
     ///
-    /// - Parameter section: the place of the media description.
+    /// - Parameter section: the index of the media description.
     func stream(
         _ local: LocalStream,
         in description: SessionDescription,
@@ -35,8 +35,8 @@ extension SessionDescription.Media {
             group.lazy.compactMap { codec in described.first { $0.codec == codec } }.first
         }
         if agreed.isEmpty { return nil }
-        // Numbers and feedback on them go together. What is repeated in its own stream cannot have another number: two packets
-        // that differ under one sequence number would give away a key.
+        // Transport-wide numbers and feedback on them belong together. A packet that is repeated in its own stream
+        // cannot have another number: two different packets under one sequence number would give away a key.
         let isNumbered = agreed.allSatisfy {
             $0.feedback.contains("transport-cc") && $0.parameters.retransmissionPayloadType != nil
         }
@@ -80,13 +80,13 @@ extension SessionDescription.Media {
         ["sendrecv", "sendonly"].contains(direction(in: description))
     }
 
-    /// A description may inherit the direction from the session; without one it is both (RFC 8866 §6.7).
+    /// A description may inherit the direction from the session. Without one it is both (RFC 8866 §6.7).
     private func direction(in description: SessionDescription) -> String {
         let directions = ["recvonly", "sendrecv", "sendonly", "inactive"]
         return (attributes + description.attributes).first { directions.contains($0.name) }?.name ?? "sendrecv"
     }
 
-    /// Payload types with the names and parameters that the description gives them, in the offered order.
+    /// Payload types with their names and parameters in the description, in the offered order.
     private var encodings: [(payloadType: UInt8, name: String, parameters: [String: String])] {
         let names = Dictionary(attributes.all("rtpmap").compactMap { Self.split($0) }) { first, _ in first }
         let parameters = Dictionary(attributes.all("fmtp").compactMap { Self.split($0) }) { first, _ in first }
@@ -99,7 +99,7 @@ extension SessionDescription.Media {
         }
     }
 
-    /// The names of all codecs that are offered, for people.
+    /// The names of all offered codecs, for people.
     var encodingNames: [String] {
         encodings.reduce(into: []) { names, encoding in
             let name = String(encoding.name.prefix { $0 != "/" })
@@ -150,7 +150,7 @@ extension SessionDescription.Media {
         }
     }
 
-    /// The header extensions in use, and the values of `extmap` lines that answer them (RFC 8285 §5).
+    /// The header extensions in use, and the `extmap` lines that answer them (RFC 8285 §5).
     private func extensions(
         of offer: SessionDescription,
         for codecs: [StreamCodec],
@@ -179,7 +179,7 @@ extension SessionDescription.Media {
         return (extensions, lines)
     }
 
-    /// A payload type and what stands after it.
+    /// A payload type and the text after it.
     private static func split(_ text: String) -> (String, String)? {
         let words = text.split(separator: " ", maxSplits: 1)
         return words.count == 2 ? (String(words[0]), String(words[1])) : nil
@@ -197,28 +197,28 @@ extension SessionDescription.Media {
 }
 
 extension StreamCodec {
-    /// The kinds of feedback that a stream of the codec takes (RFC 4585 §4.2).
+    /// The kinds of feedback for a stream of the codec (RFC 4585 §4.2).
     var feedback: [String] {
         kind == "video" ? ["ccm fir", "goog-remb", "nack", "nack pli", "transport-cc"] : ["nack"]
     }
 
-    /// What the peer is asked to send of Opus (RFC 7587 §6.1): packets of 10 ms and more, each with a poor copy of the one before while
-    /// packets are lost, and next to none while it is quiet.
+    /// The wishes for the peer's Opus (RFC 7587 §6.1): packets of 10 ms and more, each with a poor copy of the one
+    /// before if packets are lost, and next to none in silence.
     static let wishesForSound = "minptime=10;useinbandfec=1;usedtx=1"
 
-    /// The kinds by which a receiver asks for what it has lost.
+    /// The kinds of feedback by which a receiver asks for repair.
     static let repairs = ["ccm fir", "nack", "nack pli"]
 }
 
 extension HeaderExtensions {
-    /// The extensions that packets of a codec may have.
+    /// The extensions for packets of a codec.
     func suiting(_ codec: StreamCodec) -> HeaderExtensions {
         var own = self
         if codec != .video(.av1) { own.dependencyDescriptor = nil }
         return own
     }
 
-    /// The extensions with the URIs by which descriptions name them.
+    /// The extensions, with their URIs in descriptions.
     static var uris: [(slot: WritableKeyPath<HeaderExtensions, UInt8?>, uri: String)] {
         [
             (\.mid, "urn:ietf:params:rtp-hdrext:sdes:mid"),

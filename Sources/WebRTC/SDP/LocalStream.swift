@@ -1,13 +1,14 @@
 package import Media
 package import RTP
 
-/// A stream that this side has to send, as yet without a media description.
+/// A stream that this side can send, without a media description so far.
 package struct LocalStream: Equatable, Sendable {
     /// A token that tells the stream from the session's other tracks (RFC 8830).
     package let track: String
-    /// The codecs that can be sent, all of one kind, in groups: of each group, the first that the peer knows is agreed on.
+    /// The codecs that this side can send, all of one kind, in groups. Of each group, the first one that the peer knows
+    /// is agreed on.
     package let codecs: [[StreamCodec]]
-    /// Whether this side also takes what the peer sends in the same media description.
+    /// Whether this side also receives the peer's stream in the same media description.
     package let receives: Bool
 
     package init(track: String, codecs: [[StreamCodec]], receives: Bool = false) {
@@ -22,15 +23,15 @@ package struct LocalStream: Equatable, Sendable {
     /// The screen.
     ///
     /// - Parameters:
-    ///   - codecs: those that can be sent, in groups.
-    ///   - receives: whether this side takes the peer's picture.
+    ///   - codecs: the codecs, in groups.
+    ///   - receives: whether this side receives the peer's picture.
     package static func screen(_ codecs: [[VideoCodec]], receives: Bool = false) -> LocalStream {
         LocalStream(track: "screen", codecs: codecs.map { $0.map(StreamCodec.video) }, receives: receives)
     }
 
     /// The broadcast's sound.
     ///
-    /// - Parameter receives: whether this side takes the peer's voice.
+    /// - Parameter receives: whether this side receives the peer's voice.
     package static func sound(receives: Bool = false) -> LocalStream {
         LocalStream(track: "sound", codecs: [[.opus]], receives: receives)
     }

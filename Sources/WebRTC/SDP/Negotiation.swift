@@ -1,13 +1,13 @@
 package import Media
 import RTP
 
-/// Why an offer cannot be answered with a stream.
+/// The reason why an offer cannot be answered with a stream.
 package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
     /// No media description asks to receive video.
     case noVideo
-    /// None of the codecs that this sender encodes is offered; names of those that are.
+    /// The offer has none of this sender's codecs. The names are those in the offer.
     case noCommonCodec(offered: [String])
-    /// Something that WebRTC demands is missing or malformed.
+    /// A part that WebRTC demands is missing or malformed.
     case incomplete(String)
 
     package var description: String {
@@ -20,26 +20,26 @@ package enum UnacceptableOffer: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// What an offer and this sender agree on: a pure function of both (RFC 9429 §5.3).
+/// The agreement of an offer and this sender: a pure function of both (RFC 9429 §5.3).
 ///
-/// Each stream gets a description of its kind that has no stream yet, if that is in the bundle of the first stream: the first
-/// that takes the stream and sends what this side takes, or else that takes it, or else that sends. The description that tells
-/// the bundle's transport (RFC 9143 §7.3.1) is accepted even without a stream, since its rejection would reject the whole
-/// bundle; all others are rejected.
+/// Each stream gets a description of its kind without a stream so far, within the bundle of the first stream. Best is
+/// the first description that receives the stream and sends one that this side receives, then one that only receives,
+/// then one that only sends. The description with the bundle's transport (RFC 9143 §7.3.1) is accepted even without a
+/// stream, since its rejection would reject the whole bundle. All others are rejected.
 package struct Negotiation: Equatable, Sendable {
     package let agreement: Agreement
     let offer: SessionDescription
-    /// The description that tells the transport: the first of the bundle, or the one that gets the stream.
+    /// The description with the transport: the first of the bundle, or the one that gets the stream.
     let tagged: Int
-    /// The mids of the bundle that gets the streams, if there is one.
+    /// The mids of the bundle of the streams, if there is one.
     let bundle: [String]?
 
-    /// The screen, and the sound if the offer asks for that too.
+    /// The screen, and the sound if the offer asks for it.
     ///
     /// - Parameters:
-    ///   - codecs: those of pictures that can be sent, in groups; of each group, the first that is offered is agreed on.
-    ///   - receives: whether this side takes the picture that the peer sends in the same description.
-    ///   - sound: nil if there is none.
+    ///   - codecs: the video codecs, in groups. Of each group, the first one in the offer is agreed on.
+    ///   - receives: whether this side receives the peer's picture in the same description.
+    ///   - sound: nil for none.
     package init(
         offer: SessionDescription,
         codecs: [[VideoCodec]],
@@ -48,14 +48,14 @@ package struct Negotiation: Equatable, Sendable {
     ) throws(UnacceptableOffer) {
         let screen = LocalStream.screen(codecs, receives: receives)
         try self.init(offer: offer, streams: [screen] + [sound].compactMap(\.self))
-        // Whoever wants to see, and cannot, is told why, and does not only hear.
+        // A viewer that cannot see is told the reason. It does not get sound alone.
         guard agreement.video == nil else { return }
         if offer.media.contains(where: { $0.rank(for: screen, in: offer) != nil }) {
             _ = try Negotiation(offer: offer, streams: [screen])
         }
     }
 
-    /// - Parameter locals: the streams to send; one that the offer does not ask for is not sent.
+    /// - Parameter locals: the streams to send. One that the offer does not ask for is left out.
     package init(offer: SessionDescription, streams locals: [LocalStream]) throws(UnacceptableOffer) {
         var taken: Set<Int> = []
         var agreed: [AgreedStream] = []
@@ -94,16 +94,15 @@ package struct Negotiation: Equatable, Sendable {
         }
     }
 
-    /// The media descriptions whose candidates are those of the streams: all of the bundle (RFC 9143 §7.3.1).
+    /// The media descriptions with the candidates of the streams: all of the bundle (RFC 9143 §7.3.1).
     package var bundledMids: [String] { bundle ?? [agreement.streams[0].mid] }
 
-    /// The `m=` line and the name of the description that tells the transport, for fragments (RFC 8840 §4.4).
+    /// The `m=` line and the name of the description with the transport, for fragments (RFC 8840 §4.4).
     package var transportSection: (kind: String, mid: String) {
         (offer.media[tagged].kind, offer.media[tagged].attributes.first("mid") ?? "")
     }
 
-    /// An answerer that may choose takes the client's part: its handshake begins as soon as there is a path (RFC 8842
-    /// §5.3).
+    /// An answerer with a choice becomes the client: its handshake begins as soon as there is a path (RFC 8842 §5.3).
     private static func role(by setup: String?) throws(Shortcoming) -> DTLSRole {
         switch setup {
         case "actpass", "passive", nil: return .client
@@ -114,7 +113,7 @@ package struct Negotiation: Equatable, Sendable {
 }
 
 extension SessionDescription {
-    /// The part of a stream that both sides know, in a description that asks for it.
+    /// The common part of a stream, in a description that asks for it.
     fileprivate func stream(_ local: LocalStream, in section: Int) throws(UnacceptableOffer) -> AgreedStream {
         do throws(Shortcoming) {
             if let stream = try media[section].stream(local, in: self, section) { return stream }

@@ -2,7 +2,7 @@ extension SessionDescription {
     /// The identifiers of its media descriptions (RFC 5888 §4).
     package var mids: [String] { media.compactMap { $0.attributes.first("mid") } }
 
-    /// The description as it is sent again to restart ICE (RFC 8839 §4.4.1.1.1): with other credentials and candidates, in the next
+    /// The description for a restart of ICE (RFC 8839 §4.4.1.1.1): with other credentials and candidates, in the next
     /// version of its session (RFC 3264 §8).
     ///
     /// - Parameter candidates: all of them, in one bundle.
@@ -22,7 +22,7 @@ extension SessionDescription {
 }
 
 extension SessionDescription.Attribute {
-    /// Nil for what belongs to the generation before alone.
+    /// Nil for attributes of the former generation alone.
     fileprivate func restarted(with credentials: ICECredentials) -> Self? {
         switch name {
         case "ice-ufrag": Self(name, credentials.fragment)

@@ -7,10 +7,10 @@ package struct MalformedSDP: Error, Equatable, CustomStringConvertible {
     package var description: String { "line \(line) of the session description \(reason)" }
 }
 
-/// A session description (RFC 8866), as far as offers and answers (RFC 9429) go: lines that they give no meaning, such
-/// as `b=` and `t=`, are skipped.
+/// A session description (RFC 8866), as far as offers and answers use it (RFC 9429). Lines without a meaning there,
+/// such as `b=` and `t=`, are skipped.
 package struct SessionDescription: Equatable, Sendable {
-    /// One `a=` line: a name, and what stands after the colon if there is one.
+    /// One `a=` line: a name, and the text after the colon if there is one.
     package struct Attribute: Equatable, Sendable {
         package let name: String
         package let value: String?
@@ -25,7 +25,7 @@ package struct SessionDescription: Equatable, Sendable {
     package struct Media: Equatable, Sendable {
         /// `video`, `audio`, `application`.
         package var kind: String
-        /// 9, the discard port, where only the candidates tell the address (RFC 9429 §5.2.1).
+        /// 9, the discard port, if only the candidates have the address (RFC 9429 §5.2.1).
         package var port: UInt16 = 9
         /// Such as `UDP/TLS/RTP/SAVPF`.
         package var transport: String
@@ -34,14 +34,14 @@ package struct SessionDescription: Equatable, Sendable {
         package var attributes: [Attribute] = []
     }
 
-    /// What stands in the `o=` line.
+    /// The text of the `o=` line.
     package var origin = ""
     package var attributes: [Attribute] = []
     package var media: [Media] = []
 }
 
 extension SessionDescription {
-    /// Media descriptions that an offer may hold. Browsers send one for each track.
+    /// The most media descriptions of an offer. Browsers send one for each track.
     private static let mediaLimit = 64
 
     package init(parsing text: String) throws(MalformedSDP) {
@@ -106,12 +106,12 @@ extension [SessionDescription.Attribute] {
     func contains(_ name: String) -> Bool { contains { $0.name == name } }
 }
 
-/// One line of a description and where it stands.
+/// One line of a description with its place.
 struct SDPLine {
     let number: Int
     let text: Substring
 
-    /// All lines that are not empty. Their ends may be CR LF, as they should, or LF.
+    /// All lines that are not empty. They may end with CR LF, as they should, or with LF.
     static func lines(of text: String) -> [SDPLine] {
         text.split(omittingEmptySubsequences: false) { $0.isNewline }.enumerated()
             .filter { !$0.element.isEmpty }
@@ -120,7 +120,7 @@ struct SDPLine {
 
     func malformed(_ reason: String) -> MalformedSDP { MalformedSDP(line: number, reason: reason) }
 
-    /// The letter before the equals sign and what stands after it.
+    /// The letter before the equals sign, and the text after it.
     func content() throws(MalformedSDP) -> (kind: Character, value: String) {
         guard let kind = text.first, kind.isASCII, text.dropFirst().first == "=" else {
             throw malformed("is not a letter and an equals sign")

@@ -1,13 +1,13 @@
 import Media
 package import RTP
 
-/// Why an answer to an offer of this side leads to no session.
+/// The reason why the answer to this side's offer leads to no session.
 package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
     /// It answers another offer.
     case mismatched(String)
     /// It rejects all streams.
     case nothingWanted
-    /// Something that WebRTC demands is missing or malformed.
+    /// A part that WebRTC demands is missing or malformed.
     case incomplete(String)
 
     package var description: String {
@@ -19,9 +19,9 @@ package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// An offer of streams, all in one bundle, and what its answer makes of it (RFC 9429 §5.2, §5.11).
+/// An offer of streams in one bundle, and the result of its answer (RFC 9429 §5.2, §5.11).
 package struct SessionOffer: Equatable, Sendable {
-    /// All with all their formats, in the order of the media descriptions, which number their mids from 0.
+    /// All streams with all their formats, in the order of the media descriptions, whose mids are numbers from 0.
     package let streams: [AgreedStream]
 
     /// - Parameter locals: 1…`StreamBundle.limit`. All codecs of each are offered.
@@ -34,8 +34,8 @@ package struct SessionOffer: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - local: this side's transport.
-    ///   - bundle: what will be sent, made of the first format of each stream.
-    ///   - sessionID: any number that no other offer has, below 2⁶³.
+    ///   - bundle: the sent streams, made from the first format of each.
+    ///   - sessionID: a number below 2⁶³ that no other offer has.
     package func description(local: TransportParameters, bundle: StreamBundle, sessionID: UInt64)
         -> SessionDescription
     {
@@ -59,7 +59,7 @@ package struct SessionOffer: Equatable, Sendable {
         return offer
     }
 
-    /// What the peer accepts.
+    /// The streams that the peer accepts.
     package func agreement(in answer: SessionDescription) throws(UnacceptableAnswer) -> Agreement {
         guard answer.media.count == streams.count else {
             throw .mismatched("has \(answer.media.count) media descriptions for \(streams.count)")
@@ -106,7 +106,7 @@ package struct SessionOffer: Equatable, Sendable {
 }
 
 extension AgreedStream {
-    /// The identifiers that this side gives to header extensions, the same in all descriptions of a bundle.
+    /// This side's identifiers of header extensions, the same in all descriptions of a bundle.
     private static let extensions = HeaderExtensions(
         mid: 1,
         playoutDelay: 2,
@@ -144,7 +144,7 @@ extension AgreedStream {
         }
     }
 
-    /// The stream with the formats that the answer leaves; nil if there are none.
+    /// The stream with the formats of the answer; nil if there are none.
     fileprivate func agreed(
         in media: SessionDescription.Media,
         of answer: SessionDescription
@@ -155,7 +155,7 @@ extension AgreedStream {
         for (index, format) in stream.formats.enumerated() {
             var parameters = format.parameters
             parameters.mid = mid
-            // RFC 8285 §5: an answer neither adds any nor gives them other identifiers.
+            // An answer neither adds extensions nor changes their identifiers (RFC 8285 §5).
             let offered = formats.first { $0.codec == format.codec }!.parameters
             for (slot, _) in HeaderExtensions.uris
             where parameters.extensions[keyPath: slot] != offered.extensions[keyPath: slot] {
@@ -169,13 +169,14 @@ extension AgreedStream {
 }
 
 extension StreamCodec {
-    /// Payload types from the dynamic range, as browsers number them, and what stands in the `fmtp` line.
+    /// Payload types from the dynamic range, as in browsers, and the text of the `fmtp` line.
     fileprivate var offer: (media: UInt8, retransmission: UInt8?, specifics: String?) {
         switch self {
         case .video(.vp8): (96, 97, nil)
         case .video(.vp9): (98, 99, "profile-id=0")
         case .video(.av1): (100, 101, "level-idx=8;profile=0;tier=0")
-        // Media servers pass two channels on as two only if the publisher says so, and as what it would take itself (RFC 7587 §6.1).
+        // Media servers pass on two channels only if the publisher says so, both as a sender and as a receiver (RFC
+        // 7587 §6.1).
         case .opus: (111, nil, "minptime=10;sprop-stereo=1;stereo=1;useinbandfec=1")
         }
     }

@@ -1,7 +1,7 @@
-/// What a peer's description lacks or says wrongly.
+/// A fault of a peer's description.
 struct Shortcoming: Error {
     /// The fault, as the end of a sentence that begins with "the offer" or "the answer".
     let what: String
-    /// What should stand there.
+    /// The text that should stand there instead.
     var remedy = ""
 }

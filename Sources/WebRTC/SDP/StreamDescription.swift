@@ -1,19 +1,19 @@
 import RTP
 
 extension AgreedStream {
-    /// The payload types of all formats and their retransmissions, as an `m=` line has them.
+    /// The payload types of all formats and their retransmissions, as in an `m=` line.
     var payloadTypes: [String] {
         formats.flatMap { [$0.parameters.payloadType, $0.parameters.retransmissionPayloadType].compactMap(\.self) }
             .map { "\($0)" }
     }
 }
 
-/// What offers and answers say in the same words.
+/// The common parts of offers and answers.
 extension SessionDescription.Media {
     private mutating func add(_ name: String, _ value: String? = nil) { attributes.append(.init(name, value)) }
 
-    /// Adds the transport. As browsers do, all descriptions of a bundle tell it: some peers look for it in the one that has the
-    /// stream.
+    /// Adds the transport. As in browsers, all descriptions of a bundle have it: some peers look for it in the one with
+    /// the stream.
     mutating func describeTransport(_ local: TransportParameters, mid: String?, setup: String) {
         if let mid { add("mid", mid) }
         add("ice-ufrag", local.credentials.fragment)
@@ -59,7 +59,7 @@ extension SessionDescription.Media {
         }
     }
 
-    /// Adds the candidates, and that there are no more if so.
+    /// Adds the candidates, and their end if there are no more.
     mutating func describeCandidates(of local: TransportParameters) {
         for candidate in local.candidates { add("candidate", "\(candidate)") }
         if !local.isTrickling { add("end-of-candidates") }

@@ -1,9 +1,9 @@
-/// The credentials by which the checks of an ICE agent are known (RFC 8839 §5.4).
+/// The credentials of an ICE agent's checks (RFC 8839 §5.4).
 package struct ICECredentials: Equatable, Sendable {
     package let fragment: String
     package let password: String
 
-    /// Nil unless both have a length that the RFC allows (4…256 and 22…256) and nothing but its characters.
+    /// Nil unless both have an allowed length (4…256 and 22…256) and only allowed characters.
     package init?(fragment: String, password: String) {
         let isValid: (String, Int) -> Bool = { text, shortest in
             shortest...256 ~= text.utf8.count
@@ -20,8 +20,8 @@ package struct ICECredentials: Equatable, Sendable {
         self.password = password
     }
 
-    /// New ones of letters and digits alone: some servers take "+" and "/" for operators of a pattern. The fragment has 47 random bits
-    /// and the password 142, of which RFC 8445 §5.3 asks for 24 and 128.
+    /// New credentials of letters and digits alone: some servers take "+" and "/" for operators of a pattern. The
+    /// fragment has 47 random bits and the password 142. RFC 8445 §5.3 demands 24 and 128.
     package init(using random: inout some RandomNumberGenerator) {
         fragment = Self.text(8, using: &random)
         password = Self.text(24, using: &random)
@@ -56,7 +56,7 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The value of a `fingerprint` attribute. Nil if it is malformed or of a hash that is too weak to count.
+    /// Parses the value of a `fingerprint` attribute. Nil if it is malformed, or its hash is too weak.
     package init?(parsing text: String) {
         let words = text.split(separator: " ")
         guard words.count == 2, let hash = Hash(rawValue: words[0].lowercased()) else { return nil }
@@ -72,18 +72,18 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Which side begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
+/// The side that begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
 package enum DTLSRole: Sendable, Equatable {
     case client, server
 }
 
-/// One side's transport, as its session description tells it.
+/// One side's transport, from its session description.
 package struct TransportParameters: Equatable, Sendable {
     package var credentials: ICECredentials
-    /// Any one of them may match. Never empty.
+    /// Any of them may match. Never empty.
     package var fingerprints: [Fingerprint]
     package var candidates: [Candidate]
-    /// Whether further candidates are told later (RFC 8838).
+    /// Whether further candidates come later (RFC 8838).
     package var isTrickling: Bool
     /// Whether it only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
     package var isLite: Bool

@@ -1,6 +1,6 @@
-/// Candidates and credentials that come after the offer (RFC 8840 §9).
+/// Candidates and credentials after the offer (RFC 8840 §9).
 package struct TrickleFragment: Equatable, Sendable {
-    /// Nil where the fragment gives none, and then it belongs to the generation that is in use.
+    /// Nil if the fragment has none. It then belongs to the generation in use.
     package var credentials: ICECredentials?
     package var candidates: [Candidate]
     package var isLast: Bool
@@ -11,7 +11,7 @@ package struct TrickleFragment: Equatable, Sendable {
         self.isLast = isLast
     }
 
-    /// - Parameter mids: the media descriptions that share the transport; candidates of others are skipped.
+    /// - Parameter mids: the media descriptions with the same transport. Candidates of others are skipped.
     package init(parsing text: String, mids: [String]) throws(MalformedSDP) {
         self.init(credentials: nil, candidates: [], isLast: false)
         var section: String?
@@ -40,8 +40,8 @@ package struct TrickleFragment: Equatable, Sendable {
         }
     }
 
-    /// The text of a fragment for one media description, which tells the transport of its bundle, each line ended by CR LF (RFC 8840
-    /// §4.4, RFC 9725 §4.3).
+    /// The text of a fragment for one media description, which has its bundle's transport. Each line ends with CR LF
+    /// (RFC 8840 §4.4, RFC 9725 §4.3).
     package func description(of section: (kind: String, mid: String)) -> String {
         var lines = ["a=ice-options:trickle", "a=group:BUNDLE \(section.mid)"]
         lines.append("m=\(section.kind) 9 UDP/TLS/RTP/SAVPF 0")

@@ -1,21 +1,21 @@
 internal import CSRTP
 
-/// Protects what is sent and opens what is received (RFC 3711, RFC 7714). Buffers are protected and opened in place.
+/// Protects sent packets and opens received ones (RFC 3711, RFC 7714). Buffers are protected and opened in place.
 final class SRTPSession {
-    /// As many zeros as protection may add bytes to a packet.
+    /// The most bytes that protection adds to a packet, as zeros.
     private static let trailer = [UInt8](repeating: 0, count: Int(SRTP_MAX_TRAILER_LEN) + 4)
 
     let profile: SRTPProfile
     private let sending: srtp_t
     private let receiving: srtp_t
 
-    /// The most sources that are listened to. libsrtp keeps the state of each for ever, and searches through all of them.
+    /// The most accepted sources. libsrtp keeps the state of each for ever, and searches through all of them.
     private static let peerLimit = 16
     private var peers: Set<UInt32> = []
 
     private static let isReady: Bool = srtp_init() == srtp_err_status_ok
 
-    /// Nil when libsrtp refuses, which it does only without memory.
+    /// Nil if libsrtp fails, which only happens without memory.
     init?(_ keys: SRTPKeys) {
         guard Self.isReady, let sending = Self.session(keys.profile, keys.sending, ssrc_any_outbound) else {
             return nil
@@ -52,11 +52,11 @@ final class SRTPSession {
         }
     }
 
-    /// Protects the RTP packet that `write` appends to the bytes, whose count is a multiple of 4. A packet that libsrtp refuses
-    /// is removed.
+    /// Protects the RTP packet that `write` appends to the bytes, whose count is a multiple of 4. A packet that libsrtp
+    /// refuses is removed.
     ///
     /// - Parameter write: returns false if it has appended nothing.
-    /// - Returns: what `write` did.
+    /// - Returns: the result of `write`.
     func protectRTP(_ bytes: inout [UInt8], _ write: (inout [UInt8]) -> Bool) -> Bool {
         protect(&bytes, by: srtp_protect, write)
     }
@@ -80,13 +80,13 @@ final class SRTPSession {
         return true
     }
 
-    /// Opens an RTCP datagram, and tells the SSRC of its sender, which stands first (RFC 3550 §6.4) and in plain text. Nil if
-    /// the datagram is forged or repeated, or from one sender too many.
+    /// Opens an RTCP datagram, and returns its sender's SSRC, which is its first field and not encrypted (RFC 3550
+    /// §6.4). Nil if the datagram is forged or repeated, or of one sender too many.
     func openRTCP(_ datagram: UnsafeRawBufferPointer) -> (source: UInt32, bytes: [UInt8])? {
         open(datagram, sourceAt: 4, by: srtp_unprotect_rtcp)
     }
 
-    /// Opens an RTP packet, in which the SSRC stands third (RFC 3550 §5.1). Nil as for RTCP.
+    /// Opens an RTP packet. Its SSRC is the third field (RFC 3550 §5.1). Nil as for RTCP.
     func openRTP(_ datagram: UnsafeRawBufferPointer) -> [UInt8]? {
         open(datagram, sourceAt: 8, by: srtp_unprotect)?.bytes
     }
