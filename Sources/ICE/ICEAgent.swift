@@ -1,13 +1,13 @@
 internal import CNice
 package import WebRTC
 
-/// One transport of a full ICE agent (RFC 8445) with trickle (RFC 8838) and checks that go on as long as
-/// the path is used, by libnice.
+/// One transport of a full ICE agent (RFC 8445) by libnice, with trickle (RFC 8838) and with checks that continue as
+/// long as the path is used.
 ///
-/// Its option `CONSENT_FRESHNESS` (RFC 7675) is not used: up to version 0.1.21 of libnice, the agent then gives up after 10 s,
-/// which two checks take if one of them is lost.
+/// Its option `CONSENT_FRESHNESS` (RFC 7675) is not used: up to version 0.1.21 of libnice, the agent then gives up
+/// after 10 s. Two checks take that long if one of them is lost.
 ///
-/// Used on the thread that runs its loop, where the events come too. Do not release the agent in an event.
+/// Use it on the thread that runs its loop. Events come there too. Do not release the agent in an event.
 package final class ICEAgent {
     package enum Event {
         /// All local candidates are known.
@@ -16,7 +16,7 @@ package final class ICEAgent {
         case connected
         /// The peer has sent its first check.
         case checked
-        /// No path is left, or the peer has answered no check for 50 s.
+        /// There is no path left, or the peer has answered no check for 50 s.
         case failed
         /// Valid until the handler returns.
         case datagram(UnsafeRawBufferPointer)
@@ -26,9 +26,10 @@ package final class ICEAgent {
         package var servers: [ICEServer]
         /// Local UDP ports; nil for any.
         package var ports: ClosedRange<UInt16>?
-        /// Local addresses in numbers; empty for those of all interfaces but the loopback.
+        /// Local addresses in numbers; empty for those of all interfaces but loopback.
         package var addresses: [String]
-        /// Whether datagrams go by relays alone (RFC 8828 §5.2, mode 4), so that peers learn no address of this machine.
+        /// Whether datagrams only go through relays (RFC 8828 §5.2, mode 4), so that peers learn no address of this
+        /// machine.
         package var isRelayOnly: Bool
 
         package init(
@@ -55,10 +56,10 @@ package final class ICEAgent {
     /// Starts to gather candidates.
     ///
     /// - Parameters:
-    ///   - isControlling: whether this side picks the path: the offerer, or whoever is not lite.
+    ///   - isControlling: whether this side nominates the path: the offerer, or the side that is not lite.
     ///   - credentials: this side's; nil for new ones.
     ///   - handler: gets the events, from within the loop's `run`.
-    /// - Returns: nil if no candidate can be gathered: there is no address, or no port is free.
+    /// - Returns: nil if no candidate can be gathered: there is no address, or no free port.
     package init?(
         in loop: ICELoop,
         _ configuration: Configuration,
@@ -92,7 +93,7 @@ package final class ICEAgent {
         nice_agent_attach_recv(agent, stream, Self.component, loop.context, nil, nil)
         oriel_signal_disconnect(agent, Unmanaged.passUnretained(self).toOpaque())
         nice_agent_remove_stream(agent, stream)
-        // libnice first tells a relay that it is not needed any more; the loop keeps the agent alive until then.
+        // libnice first releases its allocation at a relay. The loop keeps the agent alive until then.
         loop.closingCount += 1
         // The callback comes in the default context of the calling thread.
         g_main_context_push_thread_default(loop.context)
@@ -107,8 +108,8 @@ package final class ICEAgent {
         )
     }
 
-    /// Uses a server. Where candidates were gathered before, those that a relay gives come later, and `gathered` once more; what a
-    /// STUN server would give does not come any more.
+    /// Adds a server. After gathering, candidates of a relay still come, with another `gathered`. Those of a STUN
+    /// server do not.
     package func add(_ server: ICEServer) {
         switch server {
         case .stun(let address, let port): oriel_ice_agent_set_stun(agent, address, UInt32(port))
@@ -177,7 +178,7 @@ package final class ICEAgent {
         while let entry = list {
             let candidate = entry.pointee.data!.assumingMemoryBound(to: NiceCandidate.self)
             if var known = Candidate(candidate) {
-                // Where only relays are used, nobody learns of another address (RFC 8839 §5.1).
+                // With relays alone, nobody may learn another address (RFC 8839 §5.1).
                 if isRelayOnly {
                     let nobody = known.address.contains(":") ? "::" : "0.0.0.0"
                     known.related = Candidate.Related(address: nobody, port: 9)
@@ -196,11 +197,11 @@ package final class ICEAgent {
         nice_agent_set_remote_credentials(agent, stream, credentials.fragment, credentials.password)
     }
 
-    /// Whether a candidate can be tried: numbers, for UDP, and of one machine. Others are skipped: the peer's own checks will
-    /// show where they come from (RFC 8445 §7.3.1.3).
+    /// Whether a candidate can be tried: an address in numbers, for UDP, and of one machine. Others are skipped: the
+    /// peer's own checks will show where they come from (RFC 8445 §7.3.1.3).
     package static func canTry(_ candidate: Candidate) -> Bool { address(of: candidate) != nil }
 
-    /// Adds addresses of the peer that can be tried.
+    /// Adds the peer's candidates that can be tried.
     package func addRemote(_ candidates: [Candidate]) {
         var list: UnsafeMutablePointer<GSList>?
         for known in candidates.compactMap(makeCandidate) { list = g_slist_append(list, known) }
@@ -208,7 +209,7 @@ package final class ICEAgent {
         g_slist_free_full(list) { nice_candidate_free($0!.assumingMemoryBound(to: NiceCandidate.self)) }
     }
 
-    /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until a new one is found.
+    /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until there is a new one.
     package func restart() {
         nice_agent_restart_stream(agent, stream)
         set(Self.newCredentials())
@@ -223,23 +224,23 @@ package final class ICEAgent {
         return ICECredentials(using: &random)
     }
 
-    /// Uses a path without waiting for checks, and for the peer to choose one. Further checks end by that.
+    /// Uses a path without waiting for checks, or for the peer to nominate one. It ends further checks.
     ///
     /// - Parameters:
     ///   - local: one of `candidates`.
-    ///   - remote: one that `addRemote` got.
+    ///   - remote: one that was given to `addRemote`.
     package func use(_ local: Candidate, _ remote: Candidate) {
         nice_agent_set_selected_pair(agent, stream, Self.component, local.foundation, remote.foundation)
     }
 
-    /// Sends a datagram on the path in use. Returns false if the system takes none for now, as its buffer is full; one that
-    /// the path does not take is lost as others are on the way.
+    /// Sends a datagram on the path in use. Returns false if the system accepts none for now, as its buffer is full. A
+    /// datagram that the path refuses is lost, as on the network.
     package func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
         oriel_ice_agent_send(agent, stream, Self.component, datagram.baseAddress!, gsize(datagram.count)) != 0
     }
 
-    /// The socket and the peer's address (`sockaddr`, in so many bytes) of the path in use, by which datagrams may be sent
-    /// past this agent; nil without a path, and where a relay wraps them.
+    /// The socket and the peer's address (`sockaddr`, with its size) of the path in use, for sending datagrams without
+    /// this agent; nil without a path, and on a relay, which wraps them.
     package func withDirectPath<Result>(_ body: (Int32, UnsafeRawPointer, UInt32) -> Result) -> Result? {
         var address = sockaddr_storage()
         let socket = oriel_ice_agent_direct_socket(agent, stream, Self.component, &address)
@@ -266,14 +267,15 @@ package final class ICEAgent {
         return address
     }
 
-    /// Whether an address is that of one machine: neither a group's (RFC 5771, RFC 4291 §2.7) nor unspecified.
+    /// Whether an address is of one machine: neither of a group (RFC 5771, RFC 4291 §2.7) nor unspecified.
     private static func isUnicast(_ address: NiceAddress) -> Bool {
         var address = address
         if nice_address_ip_version(&address) == 4 {
             return withUnsafeBytes(of: address.s.ip4.sin_addr) { 1...223 ~= $0[0] }
         }
         return withUnsafeBytes(of: address.s.ip6.sin6_addr) { bytes in
-            // ::/80 has the unspecified address and those that embed one of IPv4 (RFC 4291 §2.5.5); of it, only ::1 counts.
+            // ::/80 has the unspecified address and those with an embedded IPv4 address (RFC 4291 §2.5.5). Only its ::1
+            // counts.
             bytes[0] != 0xFF
                 && (bytes.prefix(10).contains { $0 != 0 } || bytes[10...].elementsEqual([0, 0, 0, 0, 0, 1]))
         }

@@ -1,7 +1,7 @@
 internal import CNice
 package import Time
 
-/// The main context that agents live in. One thread creates it, its agents and runs it; any thread may wake it.
+/// The main context of agents. One thread creates it and its agents, and runs it. Any thread may wake it.
 package final class ICELoop {
     let context: OpaquePointer
     private let timer: UnsafeMutablePointer<GSource>
@@ -11,10 +11,10 @@ package final class ICELoop {
         timer = oriel_timer_new(context)
     }
 
-    /// How many agents are still ending what they have with their relays.
+    /// The number of agents that are still releasing their allocations.
     var closingCount = 0
 
-    /// Lets agents that were released end what they have with their relays, for half a second at the most.
+    /// Lets released agents release their allocations at relays, for half a second at the most.
     package func finish(from now: Instant) {
         let deadline = now + .milliseconds(500)
         while closingCount > 0, Instant(nanoseconds: UInt64(g_get_monotonic_time()) * 1000) < deadline {
@@ -29,7 +29,7 @@ package final class ICELoop {
         init(_ handler: @escaping () -> Void) { self.handler = handler }
     }
 
-    /// Calls `ready` from within `run` while a descriptor is readable, which stays open as long as this loop.
+    /// Calls `ready` from within `run` while a descriptor is readable. The descriptor stays open as long as this loop.
     package func watch(_ descriptor: Int32, ready handler: @escaping () -> Void) {
         let ready = Ready(handler)
         let source = oriel_watch_new(
@@ -54,15 +54,15 @@ package final class ICELoop {
         g_main_context_unref(context)
     }
 
-    /// Waits for something to happen, until `deadline` at the longest or for ever, and lets the agents act on it.
+    /// Waits for events, until `deadline` or for ever, and lets the agents handle them.
     package func run(until deadline: Instant?) {
         oriel_timer_set(timer, deadline.map { Int(clamping: $0.nanoseconds / 1000 + 1) } ?? -1)
         guard g_main_context_iteration(context, 1) != 0 else { return }
-        // Other events that are ready are taken too, up to a limit: a flooded socket must not keep the media waiting.
+        // Further events are handled too, up to a limit: a flooded socket must not keep the media waiting.
         for _ in 0..<64 where g_main_context_iteration(context, 0) == 0 { return }
     }
 
-    /// Ends the wait of `run`; also the next one, if none is under way.
+    /// Ends the wait of `run`, or the next one if there is none now.
     package var waker: Waker { Waker(context: context) }
 
     /// Keeps the context, so that waking is safe even after the loop is gone.

@@ -1,4 +1,4 @@
-/// A STUN or TURN server (RFC 8489, RFC 8656), its name already looked up.
+/// A STUN or TURN server (RFC 8489, RFC 8656) with a resolved name.
 package enum ICEServer: Equatable, Sendable {
     package enum Relaying: String, Sendable {
         case udp, tcp
@@ -7,7 +7,7 @@ package enum ICEServer: Equatable, Sendable {
     case stun(address: String, port: UInt16)
     case turn(address: String, port: UInt16, Relaying, TURNCredentials)
 
-    /// How long what was told to a relay lasts; nil for ever.
+    /// The lifetime of its credentials; nil for ever.
     package var lifetime: Duration? {
         if case .turn(_, _, _, .secret(_, let lifetime)) = self { lifetime } else { nil }
     }

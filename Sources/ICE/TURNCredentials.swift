@@ -2,14 +2,14 @@ internal import CNice
 internal import COpenSSL
 import Time
 
-/// What lets this machine, or a viewer, use a TURN server.
+/// The login of this machine, or of a viewer, at a TURN server.
 package enum TURNCredentials: Equatable, Sendable {
     case password(username: String, password: String)
-    /// A secret that the server shares, of which a username and password are made that last for a time
+    /// A secret shared with the server, from which a username and password with a lifetime are made
     /// (draft-uberti-behave-turn-rest-00).
     case secret(TURNSecret, lifetime: Duration)
 
-    /// Those to begin with now.
+    /// The credentials for a new allocation.
     package func current() -> (username: String, password: String) {
         current(at: UInt64(clamping: g_get_real_time() / 1_000_000))
     }

@@ -2,19 +2,19 @@
 package enum STUNAttribute: Equatable, Sendable {
     /// 508 bytes at the most.
     case username([UInt8])
-    /// What a server makes keys for, and what it wants to see again: 763 bytes at the most.
+    /// The realm of a server's keys, and the nonce that it wants back: 763 bytes at the most.
     case realm([UInt8])
     case nonce([UInt8])
-    /// 300…699, and why.
+    /// 300…699, with a reason.
     case errorCode(Int, reason: [UInt8])
-    /// Where the server sees the client, and where it relays.
+    /// The client's address as the server sees it, and the relayed address.
     case mappedAddress(STUNAddress)
     case relayedAddress(STUNAddress)
     /// Of an allocation, in seconds.
     case lifetime(UInt32)
     /// The number of the protocol between relay and peers.
     case requestedTransport(UInt8)
-    /// Any other one, and one whose value is not as its RFC says.
+    /// Any other attribute, and one with an invalid value.
     case other(UInt16, [UInt8])
 
     /// The longest USERNAME, REALM and NONCE.
@@ -41,7 +41,7 @@ package enum STUNAttribute: Equatable, Sendable {
         }
     }
 
-    /// The value's bytes in the message of a transaction, which addresses are mixed with.
+    /// The value's bytes in the message of a transaction. Addresses are mixed with its identifier.
     func value(in transaction: STUNMessage.TransactionID) -> [UInt8] {
         switch self {
         case .username(let bytes), .realm(let bytes), .nonce(let bytes), .other(_, let bytes): bytes
@@ -72,7 +72,7 @@ package enum STUNAttribute: Equatable, Sendable {
     }
 }
 
-/// An address with a port, as STUN tells it.
+/// An address with a port, as in STUN.
 package struct STUNAddress: Equatable, Sendable {
     /// 4 or 16 of them, in network order.
     package let bytes: [UInt8]
@@ -95,7 +95,7 @@ package struct STUNAddress: Equatable, Sendable {
         [0, bytes.count == 4 ? 1 : 2] + Self.mix([UInt8(port >> 8), UInt8(port & 0xFF)] + bytes, with: transaction)
     }
 
-    /// Of a port and an address after it.
+    /// The bytes of a port and an address.
     private static func mix(_ bytes: [UInt8], with transaction: STUNMessage.TransactionID) -> [UInt8] {
         let mask = STUNMessage.magicCookie.prefix(2) + STUNMessage.magicCookie + transaction.bytes
         return zip(bytes, mask).map { $0 ^ $1 }

@@ -1,13 +1,13 @@
 internal import COpenSSL
 
-/// What the MESSAGE-INTEGRITY of a message is made with (RFC 8489 §9).
+/// The key of a message's MESSAGE-INTEGRITY (RFC 8489 §9).
 package struct STUNKey: Equatable, Sendable {
     private let bytes: [UInt8]
 
-    /// That of short-term credentials (§9.1.1).
+    /// The key of short-term credentials (§9.1.1).
     package init(password: String) { bytes = Array(password.utf8) }
 
-    /// That of long-term credentials (§9.2.2, §18.5.1): their MD5. Texts are taken as they are, as by libnice.
+    /// The key of long-term credentials (§9.2.2, §18.5.1): their MD5. As in libnice, texts are not prepared.
     package init(username: [UInt8], realm: [UInt8], password: String) {
         let colon = UInt8(ascii: ":")
         let text = username + [colon] + realm + [colon] + Array(password.utf8)

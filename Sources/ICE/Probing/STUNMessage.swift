@@ -1,4 +1,4 @@
-/// A message of STUN (RFC 8489 §5) or TURN (RFC 8656 §18), as clients of both write and read it.
+/// A message of STUN (RFC 8489 §5) or TURN (RFC 8656 §18), for clients of both.
 package struct STUNMessage: Equatable, Sendable {
     package enum Method: UInt16, Sendable {
         case binding = 1
@@ -10,7 +10,7 @@ package struct STUNMessage: Equatable, Sendable {
         case request, indication, success, error
     }
 
-    /// Tells the responses to one request from all others: 12 bytes.
+    /// Tells the responses to a request from all others: 12 bytes.
     package struct TransactionID: Hashable, Sendable {
         static let size = 12
 
@@ -32,7 +32,7 @@ package struct STUNMessage: Equatable, Sendable {
     package var method: Method
     package var kind: Class
     package var transaction: TransactionID
-    /// Those that are covered by MESSAGE-INTEGRITY, if the message has that, and neither that nor FINGERPRINT.
+    /// The attributes before MESSAGE-INTEGRITY, if the message has it; never that one or FINGERPRINT.
     package var attributes: [STUNAttribute]
 
     package init(
@@ -48,9 +48,9 @@ package struct STUNMessage: Equatable, Sendable {
 // MARK: - Reading
 
 extension STUNMessage {
-    /// How many bytes the message has that begins a stream (RFC 8489 §6.2.2).
+    /// The size of the message at the beginning of a stream (RFC 8489 §6.2.2).
     ///
-    /// - Returns: nil as long as that does not show; 0 if it is no message of STUN.
+    /// - Returns: nil until the size is known; 0 if it is no message of STUN.
     package static func size(beginning bytes: some Collection<UInt8>) -> Int? {
         let header = Array(bytes.prefix(8))
         if let first = header.first, first & 0xC0 != 0 { return 0 }
@@ -59,12 +59,12 @@ extension STUNMessage {
         return header[4...].elementsEqual(magicCookie) && length % 4 == 0 ? headerSize + length : 0
     }
 
-    /// - Parameter bytes: the whole message, and nothing else.
+    /// - Parameter bytes: exactly the whole message.
     /// - Returns: nil if it is no message of STUN, of another method, or its FINGERPRINT is wrong.
     package init?(parsing bytes: [UInt8]) {
         guard bytes.count >= Self.headerSize, Self.size(beginning: bytes) == bytes.count else { return nil }
         let type = UInt16(bytes[0]) << 8 | UInt16(bytes[1])
-        // Two bits of the class stand between those of the method (§5).
+        // Two bits of the class lie between those of the method (§5).
         guard let kind = Class(rawValue: type >> 4 & 1 | type >> 7 & 2), let method = Method(rawValue: type & ~0x110)
         else { return nil }
         self.init(kind, method, transaction: TransactionID(Array(bytes[8..<Self.headerSize])))
@@ -76,7 +76,7 @@ extension STUNMessage {
                 guard field.end == bytes.count, field.value(in: bytes) == Self.fingerprint(of: bytes[..<field.start])
                 else { return nil }
             case STUNField.integrity: isCovered = false
-            // What follows it may be anybody's (§14.5).
+            // Anybody may have added the rest (§14.5).
             case _ where isCovered:
                 attributes.append(STUNAttribute(field.type, field.value(in: bytes), in: transaction))
             default: break
@@ -84,7 +84,7 @@ extension STUNMessage {
         }
     }
 
-    /// Whether a message has a MESSAGE-INTEGRITY, and that was made with a key (§14.5).
+    /// Whether a message has a MESSAGE-INTEGRITY that was made with this key (§14.5).
     package static func isAuthentic(_ bytes: [UInt8], key: STUNKey) -> Bool {
         guard let field = STUNField.all(in: bytes)?.first(where: { $0.type == STUNField.integrity }) else {
             return false
@@ -126,7 +126,7 @@ extension STUNMessage {
         return bytes
     }
 
-    /// A beginning of a message whose header counts so many bytes more than there are.
+    /// The beginning of a message, with `count` further bytes in the length of its header.
     private static func lengthened(_ bytes: [UInt8], by count: Int) -> [UInt8] {
         let length = bytes.count - headerSize + count
         precondition(length <= Int(UInt16.max))
@@ -135,7 +135,7 @@ extension STUNMessage {
         return bytes
     }
 
-    /// RFC 8489 §14.7: the CRC-32 of all before it, which has to count the attribute itself.
+    /// The CRC-32 of all bytes before it, with itself in the message's length (RFC 8489 §14.7).
     private static func fingerprint(of bytes: ArraySlice<UInt8>) -> [UInt8] {
         var remainder = UInt32.max
         for byte in bytes {
@@ -147,8 +147,8 @@ extension STUNMessage {
     }
 }
 
-/// Where an attribute stands in a message, and how it is framed (RFC 8489 §14): its type, its length, its value and what fills that up
-/// to a multiple of four bytes.
+/// The place of an attribute in a message, and its frame (RFC 8489 §14): type, length, value, and padding to a multiple
+/// of four bytes.
 struct STUNField {
     static let integrity: UInt16 = 0x0008
     static let fingerprint: UInt16 = 0x8028
@@ -157,7 +157,7 @@ struct STUNField {
     private static let headerSize = 4
 
     let type: UInt16
-    /// Where its header begins, and where what fills it up ends.
+    /// The offsets of its header, and of the end of its padding.
     let (start, end): (Int, Int)
     private let length: Int
 
@@ -165,7 +165,7 @@ struct STUNField {
         Array(bytes[start + Self.headerSize..<start + Self.headerSize + length])
     }
 
-    /// The fields of a message; nil if the last one is cut off.
+    /// The fields of a message; nil if the last one is truncated.
     static func all(in bytes: [UInt8]) -> [STUNField]? {
         var fields: [STUNField] = []
         var start = STUNMessage.headerSize

@@ -1,26 +1,26 @@
 package import Time
 
-/// Asks one STUN or TURN server whether it serves this machine: a binding of the one (RFC 8489 §2), and an allocation of the other (RFC 8656
-/// §7), which is given back as soon as it is granted. Sans-IO.
+/// Asks one STUN or TURN server whether it serves this machine: by a binding (RFC 8489 §2), or by an allocation (RFC
+/// 8656 §7), which is released as soon as it is granted. Sans-IO.
 ///
-/// Give it what the server sends and the time, and send what `takeOutput` returns. Once there is a result, go on until it is over:
-/// a relay is yet to take its allocation back.
+/// Give it the server's bytes and the time, and send the result of `takeOutput`. Once there is a result, continue until
+/// it is over: a relay has yet to release its allocation.
 package struct ServerProbe: Sendable {
     package enum Result: Equatable, Sendable {
         case works
-        /// Nothing comes, or nobody is there.
+        /// No answer comes, or there is no server.
         case noAnswer
-        /// There is no way to it: a sentence of whatever leads there.
+        /// There is no path to it, with a sentence of the layer that failed.
         case unreachable(why: String)
-        /// What comes is no answer of such a server.
+        /// The answer is not one of such a server.
         case otherProtocol
-        /// It does not take this login.
+        /// It refuses this login.
         case wrongLogin
-        /// It answers with an error, 300…699, and its words for that: a short line of visible ASCII, perhaps empty.
+        /// It answers with an error, 300…699, and a reason: a short line of visible ASCII, perhaps empty.
         case refused(code: Int, reason: String)
     }
 
-    /// What is asked for.
+    /// The service to ask for.
     package enum Service: Sendable {
         case stun
         case turn(username: String, password: String)
@@ -28,13 +28,13 @@ package struct ServerProbe: Sendable {
 
     private enum Step {
         case binding
-        /// An allocation, before the server has told its realm and afterwards.
+        /// An allocation, before the server has sent its realm and afterwards.
         case asking, loggingIn
-        /// The allocation is given back.
+        /// The allocation is being released.
         case releasing
     }
 
-    /// How a TURN server wants to see the login (RFC 8489 §9.2).
+    /// The server's data for a login at a TURN server (RFC 8489 §9.2).
     private struct Challenge {
         let realm: [UInt8]
         let nonce: [UInt8]
@@ -62,11 +62,11 @@ package struct ServerProbe: Sendable {
         var dueAt: Instant
     }
 
-    /// RFC 8489 §6.2.1 doubles the first of these six times; who waits for a picture has no 32 s.
+    /// RFC 8489 §6.2.1 doubles the first of these six times. A viewer who waits for a picture has no 32 s.
     private static let retransmissionIntervals: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2)]
-    /// Until a stream has brought the answer to a request, connecting included.
+    /// The longest time for an answer over a stream, including the connection.
     private static let streamLimit = Duration.seconds(6)
-    /// How often a server may want another nonce.
+    /// The most further nonces that a server may demand.
     private static let nonceLimit = 2
     private static let reasonLimit = 60
 
@@ -77,15 +77,15 @@ package struct ServerProbe: Sendable {
     private var challenge: Challenge?
     private var nonceCount = 0
     private var outputs: [[UInt8]] = []
-    /// Of a stream, what has come of the next message.
+    /// The received part of the next message of a stream.
     private var received: [UInt8] = []
 
-    /// What the server does; nil while that is open. It does not change.
+    /// The result; nil until there is one. It does not change.
     package private(set) var result: Result?
 
-    /// Asks.
+    /// Begins to ask.
     ///
-    /// - Parameter isStream: whether messages go over TCP, where none is lost.
+    /// - Parameter isStream: whether messages go over TCP, which loses none.
     package init(_ service: Service, isStream: Bool, now: Instant) {
         (self.service, self.isStream) = (service, isStream)
         switch service {
@@ -94,7 +94,7 @@ package struct ServerProbe: Sendable {
             send(.binding, [], at: now)
         case .turn(let username, _):
             step = .asking
-            // It could not be written (RFC 8489 §14.3).
+            // It does not fit into a message (RFC 8489 §14.3).
             if username.utf8.count > STUNAttribute.usernameLimit {
                 result = .wrongLogin
             } else {
@@ -103,13 +103,13 @@ package struct ServerProbe: Sendable {
         }
     }
 
-    /// Whether there is nothing more to send or to wait for.
+    /// Whether there is nothing left to send or to wait for.
     package var isOver: Bool { request == nil && outputs.isEmpty }
 
     /// When to call `tick`; nil once it is over.
     package var deadline: Instant? { request?.dueAt }
 
-    /// The next datagram to send, or of a stream the next bytes.
+    /// The next datagram to send, or the next bytes of a stream.
     package mutating func takeOutput() -> [UInt8]? { outputs.isEmpty ? nil : outputs.removeFirst() }
 
     /// Does what is due.
@@ -122,18 +122,19 @@ package struct ServerProbe: Sendable {
         outputs.append(request.bytes)
     }
 
-    /// Asks no more.
+    /// Stops asking.
     ///
-    /// - Parameter result: what shows from outside, as where nobody is there; it counts unless the server has shown another one.
+    /// - Parameter result: the result from outside, for example without a server. A result from the server itself has
+    ///   precedence.
     package mutating func end(_ result: Result) {
         self.result = self.result ?? result
         request = nil
         outputs.removeAll()
     }
 
-    /// Takes a datagram, or the next bytes of a stream.
+    /// Receives a datagram, or the next bytes of a stream.
     package mutating func receive(_ bytes: [UInt8], at now: Instant) {
-        // A datagram may be anybody's.
+        // Anybody may have sent a datagram.
         guard isStream else { return take(bytes, at: now) }
         received += bytes
         while request != nil, let size = STUNMessage.size(beginning: received) {
@@ -151,14 +152,14 @@ package struct ServerProbe: Sendable {
             message.kind == .success || message.kind == .error
         else { return }
         if message.kind == .success {
-            // With a login, only whoever knows the password can have made it.
+            // With a login, only a sender that knows the password can have made it.
             if let key, step != .asking, !STUNMessage.isAuthentic(bytes, key: key) { return }
             return succeed(at: now)
         }
         guard let (code, reason) = message.error else { return }
         let next = Challenge(message)
         switch (step, code) {
-        // A server for relaying alone, and one that is elsewhere: it is there.
+        // A server that only relays, or that redirects, is there.
         case (.binding, 401), (.binding, 300...399), (.asking, 300...399), (.loggingIn, 300...399): end(.works)
         case (.asking, 401) where next != nil:
             challenge = next
@@ -170,7 +171,7 @@ package struct ServerProbe: Sendable {
             nonceCount += 1
             challenge = next
             if step == .releasing { release(at: now) } else { send(.allocate, [.udp], at: now) }
-        // Unauthenticated, wrong credentials.
+        // Unauthenticated, and wrong credentials.
         case (.loggingIn, 401), (.loggingIn, 441): end(.wrongLogin)
         default: end(refusal(code, reason))
         }

@@ -1,14 +1,14 @@
 package import Time
 
-/// When STUN and TURN servers are probed, and which result is news. Sans-IO.
+/// Decides when STUN and TURN servers are probed, and which results are reported. Sans-IO.
 ///
-/// Each server is probed at first, when the network has changed, and when there is a reason to doubt what is known of it. One that failed
-/// is probed again every five minutes, unless its login may have ended by then.
+/// Each server is probed at first, after a change of the network, and after a reason to doubt its last result. A failed
+/// one is probed again every five minutes, unless its login may have expired by then.
 package struct ServerWatch: Sendable {
     private struct Server {
-        /// Nil while nothing is known.
+        /// Nil before a result.
         var result: ServerProbe.Result?
-        /// Since when it has been the same.
+        /// When it became so.
         var since: Instant
         var isProbed = false
         /// When its last probe began; nil before the first.
@@ -18,25 +18,25 @@ package struct ServerWatch: Sendable {
     }
 
     private static let retryInterval = Duration.seconds(300)
-    /// Between two probes for which nothing but doubt is the reason.
+    /// The shortest time between two probes out of doubt.
     private static let doubtInterval = Duration.seconds(10)
 
     private var servers: [Server]
     private let repeats: Bool
 
     /// - Parameters:
-    ///   - known: what earlier probes have shown of each server, and since when it has been so; nil for nothing. The servers have numbers
-    ///     from 0 on.
-    ///   - repeats: whether one that failed is probed again.
+    ///   - known: earlier results for each server, and when they became so; nil for none. The servers have numbers from
+    ///     0 on.
+    ///   - repeats: whether a failed one is probed again.
     package init(_ known: [(result: ServerProbe.Result, since: Instant)?], repeats: Bool = true, now: Instant) {
         servers = known.map { Server(result: $0?.result, since: $0?.since ?? now, dueAt: now) }
         self.repeats = repeats
     }
 
-    /// When `takeDue` has something to return; nil if only an event changes that.
+    /// When `takeDue` has something to return; nil if only an event can change that.
     package var deadline: Instant? { servers.lazy.filter { !$0.isProbed }.compactMap(\.dueAt).min() }
 
-    /// The servers whose probes begin now.
+    /// The servers to probe now.
     package mutating func takeDue(at now: Instant) -> [Int] {
         let due = servers.indices.filter { index in
             !servers[index].isProbed && servers[index].dueAt.map { $0 <= now } ?? false
@@ -45,10 +45,10 @@ package struct ServerWatch: Sendable {
         return due
     }
 
-    /// The probe of a server is over.
+    /// Records the end of a server's probe.
     ///
     /// - Parameter result: nil if this machine could not ask.
-    /// - Returns: whether people are to be told: it failed in a way that they do not know, or works again.
+    /// - Returns: whether to report it: a failure that was not reported yet, or a success after one.
     package mutating func note(_ result: ServerProbe.Result?, of index: Int, at now: Instant) -> Bool {
         let before = servers[index].result
         servers[index].isProbed = false
@@ -58,12 +58,12 @@ package struct ServerWatch: Sendable {
         return before != nil || result != .works
     }
 
-    /// The machine's addresses or routes are others. What is asked just now is asked again.
+    /// The machine's addresses or routes have changed. Probes under way begin again.
     package mutating func networkChanged(at now: Instant) {
         for index in servers.indices { servers[index].dueAt = now }
     }
 
-    /// Somebody has waited for a server in vain, or does without one.
+    /// A client has waited for a server in vain, or does without one.
     package mutating func doubt(at now: Instant) {
         for index in servers.indices where !servers[index].isProbed {
             let soonest = servers[index].probedAt.map { max(now, $0 + Self.doubtInterval) } ?? now
@@ -71,14 +71,14 @@ package struct ServerWatch: Sendable {
         }
     }
 
-    /// What the last probe of a server has shown, and since when it has been so; nil where nothing is known.
+    /// The result of a server's last probe, and when it became so; nil for none.
     package subscript(index: Int) -> (result: ServerProbe.Result, since: Instant)? {
         servers[index].result.map { ($0, servers[index].since) }
     }
 }
 
 extension ServerProbe.Result {
-    /// Whether whoever asks such a server waits in vain.
+    /// Whether clients of such a server wait in vain.
     package var isSilence: Bool {
         switch self {
         case .noAnswer, .unreachable, .otherProtocol: true
