@@ -1,23 +1,23 @@
 package import Time
 
-/// A server's certificate whose files may be renewed while it serves. It says when the files are read again, and takes their content.
-/// Sans-IO.
+/// A server's certificate whose files may be renewed while it serves. It decides when the files are read again, and
+/// gets their content. Sans-IO.
 package struct CertificateRenewal: Sendable {
     /// The outcome of reading the files again.
     package enum News: Sendable {
         /// Another certificate is in use from now on.
         case renewed
-        /// The files cannot be used, and the certificate stays as it was. Reported once, until they change again.
+        /// The files cannot be used, and the certificate stays. Reported once, until they change again.
         case unfit(HTTPServerError)
     }
 
-    /// The least time between two reads of the files.
+    /// The shortest time between two reads of the files.
     package static let interval = Duration.seconds(60)
 
     private let (certificate, key): (String, String)
     /// The certificate in use.
     package private(set) var identity: TLSIdentity
-    /// The content of the files when they were read last.
+    /// The content of the files at the last read.
     private var seen: [[UInt8]?]?
     private var nextLook = Instant.start
 
@@ -27,14 +27,14 @@ package struct CertificateRenewal: Sendable {
         identity = try TLSIdentity(certificate: certificate, key: key)
     }
 
-    /// Whether the files are to be read for a client that connects now: at most once in `interval`.
+    /// Whether to read the files for a client that connects now: at most once in `interval`.
     package mutating func takeLook(at now: Instant) -> Bool {
         guard now >= nextLook else { return false }
         nextLook = now + Self.interval
         return true
     }
 
-    /// Takes the content of the files, PEM; nil for one that cannot be read.
+    /// Receives the content of the files, PEM; nil for one that cannot be read.
     ///
     /// - Returns: nil if nothing has changed.
     package mutating func take(certificate chain: [UInt8]?, key bytes: [UInt8]?) -> News? {

@@ -2,8 +2,8 @@ import NIOCore
 import NIOSSL
 
 extension Channel {
-    /// Closes the connection at once, and drops all that is to be written. It sends no close_notify of TLS, as it would have to wait for
-    /// that of the other side. Call it on the connection's event loop.
+    /// Closes the connection at once, and drops all waiting bytes. It sends no close_notify of TLS, which would wait
+    /// for that of the other side. Call it on the connection's event loop.
     func cut() {
         let operations = pipeline.syncOperations
         let context =

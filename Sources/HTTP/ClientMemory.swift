@@ -2,30 +2,31 @@ import NIOCore
 import Posix
 import Synchronization
 
-/// Counts what waits in this process until clients read it, over all connections of a server: each may leave little unread, and all
-/// together much. What has come of a message or a request that is not whole counts too. Buffers count by their size, not by what
-/// they hold.
+/// Counts the bytes that wait in this process until clients read them, over all connections of a server: many clients
+/// with few unread bytes each may need much in all. Parts of messages and requests that are not whole count too.
+/// Buffers count by their size, not by their content.
 ///
-/// Beyond the limit the slowest connection is cut, until the rest is within it: of the network for whose clients most waits, the
-/// connection for which most does; among equals, the one that has read nothing for the longest time. Where one network has a limit of
-/// its own, what is beyond that is cut likewise among its connections.
+/// Beyond the limit the slowest connection is cut, until the rest is within it: of the network with the most waiting
+/// bytes, the connection with the most; among equals, the one that has read nothing for the longest time. If there is a
+/// limit for one network, connections beyond it are cut in the same way.
 package final class ClientMemory: Sendable {
-    /// What waits for one client, until it is closed.
+    /// The waiting bytes of one client, until it is closed.
     package final class Share: Sendable {
         private let memory: ClientMemory
         private let id: UInt64
 
         fileprivate init(_ memory: ClientMemory, _ id: UInt64) { (self.memory, self.id) = (memory, id) }
 
-        /// Counts bytes that are about to wait. Returns false if they must not: the share is closed, or its connection was cut for them.
+        /// Counts bytes that are about to wait. Returns false if they must not wait: the share is closed, or its
+        /// connection was cut for them.
         package func add(_ count: Int) -> Bool { memory.add(count, to: id) }
 
         /// Counts bytes as gone.
         ///
-        /// - Parameter isRead: whether the client has read them; false for what came from it.
+        /// - Parameter isRead: whether the client has read them; false for bytes from the client.
         package func remove(_ count: Int, isRead: Bool = true) { memory.remove(count, from: id, isRead: isRead) }
 
-        /// Nothing waits any more. Call it once the connection is closed, or nothing is written any more.
+        /// Counts all bytes as gone. Call it once the connection is closed, or nothing is written any more.
         package func close() { memory.close(id) }
     }
 
@@ -33,7 +34,7 @@ package final class ClientMemory: Sendable {
         let network: String
         let cut: @Sendable () -> Void
         var bytes = 0
-        /// When the client last read something, in order of all.
+        /// The order of the client's last read among all reads.
         var readAt: UInt64
     }
 
@@ -54,7 +55,7 @@ package final class ClientMemory: Sendable {
             totals[network] = rest > 0 ? rest : nil
         }
 
-        /// Takes away the share of the slowest connection, of a network or of all.
+        /// Removes the share of the slowest connection, of a network or of all.
         mutating func removeSlowest(of network: String? = nil) -> Count? {
             var slowest: (id: UInt64, order: (Int, Int, UInt64))?
             for (id, count) in counts where count.bytes > 0 && count.network == network ?? count.network {
@@ -77,7 +78,7 @@ package final class ClientMemory: Sendable {
 
     /// - Parameters:
     ///   - limit: bytes that may wait for all clients together.
-    ///   - limitOfOneNetwork: the same for those of one network; nil for no other limit.
+    ///   - limitOfOneNetwork: the same for the clients of one network; nil for no such limit.
     package init(limit: Int, ofOneNetwork limitOfOneNetwork: Int? = nil) {
         (self.limit, self.limitOfOneNetwork) = (limit, limitOfOneNetwork ?? limit)
     }
@@ -85,7 +86,7 @@ package final class ClientMemory: Sendable {
     /// Begins to count for a client.
     ///
     /// - Parameters:
-    ///   - network: the client's, as `ClientAddress` tells it.
+    ///   - network: the client's, from `ClientAddress`.
     ///   - cut: closes the client's connection. It is called at most once, on the thread of another share's `add`.
     package func open(for network: String, cut: @escaping @Sendable () -> Void) -> Share {
         let id = state.withLock { state in
@@ -98,7 +99,7 @@ package final class ClientMemory: Sendable {
 
     /// Begins to count for the client of a connection.
     func open(for client: ClientAddress, on channel: any Channel) -> Share {
-        // Later: the handlers of another connection are at work now.
+        // Later: the handlers of another connection are running now.
         open(for: client.network) { channel.eventLoop.execute { channel.cut() } }
     }
 

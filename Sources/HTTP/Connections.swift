@@ -2,34 +2,35 @@ import NIOCore
 import Posix
 import Synchronization
 
-/// Counts the open connections, so that neither one network nor all together exceed the limits. For a proxy, the requests
-/// under way count for their clients instead of its connections. Each connection has one request under way at the most, so whoever
-/// waits long for a response, listens to events or has a WebSocket takes one place.
+/// Counts open connections, so that neither one network nor all together exceed the limits. For a proxy, the requests
+/// under way count for their clients instead of its connections. A connection has at most one request under way. So a
+/// client that waits long for a response, listens to events or has a WebSocket takes one place.
 ///
-/// One network, and so one that hides many clients without being named as a proxy, leaves half of all places to others. Connections
-/// of which no request is under way are worth little to their clients, and cost a server as much as others: of a network, few are kept.
+/// One network leaves half of all places to others, even if it hides many clients without being named as a proxy.
+/// Connections without a request under way are worth little to their clients, and cost a server as much as others: few
+/// are kept for each network.
 final class Connections: Sendable {
-    /// Tells the handlers of a connection that it is closed for the sake of another one, if no request is under way by then.
+    /// Tells the handlers of a connection to close it in favour of another one, if no request is under way by then.
     struct GivenUp: Sendable {}
 
-    /// The place that a connection has until it closes.
+    /// The place of a connection until it closes.
     struct Place: Sendable {
         fileprivate let connections: Connections
         fileprivate let channel: any Channel
-        /// Nil for a proxy, whose connections are nobody's.
+        /// Nil for a proxy, whose connections belong to no network.
         fileprivate let network: String?
 
-        /// No request is under way from now on.
+        /// Marks the connection as idle: no request is under way.
         func rest() { connections.rest(self) }
 
-        /// A request is under way from now on, or the connection is no more one of HTTP, or closed.
+        /// Marks the connection as busy: a request is under way, or it has left HTTP, or is closed.
         func work() { connections.work(self) }
     }
 
     private struct Counts {
         var total = 0
         var byNetwork: [String: Int] = [:]
-        /// The idle connections of each network, the one that has been idle for longest first.
+        /// The idle connections of each network, the longest idle first.
         var idle: [String: [any Channel]] = [:]
     }
 
@@ -73,7 +74,7 @@ final class Connections: Sendable {
             guard counts.idle[network, default: []].count > idleLimit else { return nil }
             return counts.idle[network]?.removeFirst()
         }
-        // Later: the handlers of another connection are at work now.
+        // Later: the handlers of another connection are running now.
         oldest?.eventLoop.execute { oldest?.pipeline.fireUserInboundEventTriggered(GivenUp()) }
     }
 
@@ -88,7 +89,7 @@ final class Connections: Sendable {
         if counts.idle[network]?.isEmpty ?? false { counts.idle[network] = nil }
     }
 
-    /// Counts a request that came by a proxy, until it is released. Returns false if there is no room for it.
+    /// Counts a request by a proxy until it is released. Returns false if there is no room for it.
     func hold(_ client: ClientAddress) -> Bool { counts.withLock { hold(client.network, &$0) } }
 
     func release(_ client: ClientAddress) { counts.withLock { release(client.network, &$0) } }

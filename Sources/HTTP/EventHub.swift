@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Sends events to clients that listen: the newest one at once, and then each new one (HTML, server-sent events).
+/// Sends events to listening clients: the newest one at once, and then each new one (HTML, server-sent events).
 package final class EventHub: Sendable {
     private struct State {
         var event = ""
@@ -15,8 +15,8 @@ package final class EventHub: Sendable {
 
     /// Sends the newest event to all listeners, unless it equals the event before.
     ///
-    /// - Parameter newest: makes the event, a single line. It is called under the lock, so that the thread that publishes last
-    ///   has read the newest state.
+    /// - Parameter newest: makes the event, a single line. It is called under the lock, so that the thread that
+    ///   publishes last has read the newest state.
     package func publish(_ newest: () -> String) {
         state.withLock { state in
             let event = newest()
@@ -31,7 +31,7 @@ package final class EventHub: Sendable {
         }
     }
 
-    /// The event that was published last.
+    /// The last published event.
     var latest: String { state.withLock { $0.event } }
 
     /// Adds a listener until its connection closes. Returns the first text for it.

@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import NIOHTTP1
 
-/// Sends one request, and gets its response.
+/// Sends one request, and receives its response.
 final class ExchangeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -43,7 +43,7 @@ final class ExchangeHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // Interim responses come before the one that counts.
+            // Interim responses come before the final one.
             if head.status.code < 200, head.status.code != 101 { return }
             response = WebClient.Response(
                 status: Int(head.status.code),

@@ -1,7 +1,7 @@
 import Time
 
-/// Holds the frames of a WebSocket to a rate, in bursts: pings, and fragments without payload, cost a server time and their sender
-/// next to nothing. It is the generic cell rate algorithm (ITU-T I.371 §A). Sans-IO.
+/// Limits the frames of a WebSocket to a rate, with bursts. Pings, and fragments without payload, cost a server time
+/// and their sender next to nothing. It is the generic cell rate algorithm (ITU-T I.371 §A). Sans-IO.
 struct FrameBudget {
     /// Frames at once, and frames a second in the long run.
     static let (burst, rate) = (1000, 1000)
@@ -10,9 +10,9 @@ struct FrameBudget {
     /// When all frames so far are paid for.
     private var paidAt = Instant.start
 
-    /// Takes a frame, unless there are too many.
+    /// Counts a frame.
     ///
-    /// - Returns: whether there are not.
+    /// - Returns: false if there are too many.
     mutating func take(now: Instant) -> Bool {
         let next = max(paidAt, now) + Self.interval
         guard next <= now + Self.interval * Self.burst else { return false }

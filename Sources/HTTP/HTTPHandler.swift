@@ -10,19 +10,19 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Bytes of a body that are written at once.
+    /// Bytes of a body that are written together.
     static let pieceSize = 64 * 1024
-    /// The time between two signs of life in a stream of events.
+    /// The interval of comments in a stream of events.
     static let eventInterval = TimeAmount.seconds(15)
     /// A comment, which is no event (HTML, server-sent events).
     private static let signOfLife = ":\n\n"
-    /// What an event takes in memory beside its text.
+    /// Memory of an event besides its text.
     private static let eventCost = 256
 
     private enum State {
         case idle
         case receiving(HTTPRequestHead, body: [UInt8])
-        /// A response is being made; the client's bytes stay unread. The request is there until the response is.
+        /// A response is being made, and the client's bytes stay unread. The request is kept until there is a response.
         case responding(to: HTTPRequest?)
         case streaming
         /// The last response is written.
@@ -36,12 +36,12 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let memory: ClientMemory
     let intake: Intake
     private var state = State.idle
-    /// Whether no request is under way, so that the connection may be given up for another one.
+    /// Whether no request is under way, so that the connection may be closed in favour of another one.
     private var isIdle = false { didSet { if isIdle { place.rest() } else { place.work() } } }
     private var timer: Scheduled<Void>?
-    /// The client has said that no more requests come.
+    /// Whether the client sends no more requests.
     private var isInputClosed = false
-    /// The client of the request that is under way, and what waits for it.
+    /// The client of the request under way, and its waiting bytes.
     private var client = ClientAddress("")
     private var waiting: ClientMemory.Share?
     /// Whether that request came by a proxy, and counts for its client.
@@ -140,24 +140,25 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .idle, .receiving: context.close(promise: nil)
         case .responding(let request): request?.disconnection.happen()
         case .ended: break
-        // A client that has gone altogether answers this with a reset; one that only sends no more goes on listening.
+        // A client that is gone answers this with a reset. One that only sends no more continues to listen.
         case .streaming: send(Self.signOfLife, context)
         }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A request for a WebSocket that is refused, or is not complete, comes here as any other.
+        // A refused or incomplete request for a WebSocket comes here like any other.
         if error is NIOWebSocketUpgradeError { return }
-        // Some clients end their sending without the goodbye of TLS. While a response is made, its request was whole.
+        // Some clients end their sending without the close_notify of TLS. While a response is made, its request is
+        // whole.
         if case .responding = state, case NIOSSLError.uncleanShutdown = error { return }
-        // NIO has answered it.
+        // NIO has answered it already.
         if error is HTTPParserError, isResponseComplete {
             return context.triggerUserOutboundEvent(LingeringClose.Begin(), promise: nil)
         }
         context.close(promise: nil)
     }
 
-    /// Whether no response is begun and not ended.
+    /// Whether no response is unfinished.
     private var isResponseComplete: Bool {
         switch state {
         case .idle, .receiving, .ended: true
@@ -167,7 +168,8 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Responding
 
-    /// Counts a request for its client until it is answered. Refuses it, and returns false, if that has too many under way.
+    /// Counts a request for its client until it is answered. If the client has too many under way, refuses it and
+    /// returns false.
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Bool {
         let peer = ClientAddress(context.remoteAddress)
         client = connections.proxies.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
@@ -210,12 +212,12 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .events(let hub): return stream(hub, headers, to: request, context)
         }
         if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
-        // After a request for another protocol, NIO's parser takes all that follows for that protocol.
+        // After a request for another protocol, NIO's parser takes all further bytes for that protocol.
         let isLast = !request.isKeepAlive || request.headers.contains(name: "upgrade") || request.method == .CONNECT
         if isLast { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
         guard !bytes.isEmpty, request.method != .HEAD else {
-            // The end lets the next request in: a client that asks and asks, and never reads, gets no further.
+            // The end lets the next request in. A client that keeps asking and never reads gets no further.
             setTimer(context)
             return context.writeAndFlush(wrapOutboundOut(.head(head))).assumeIsolated().whenSuccess { [self] in
                 writeRest(of: [], while: nil, isLast: isLast, context)
@@ -226,8 +228,8 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         writeRest(of: bytes[...], while: response.isInSight, isLast: isLast, context)
     }
 
-    /// Writes a body piece by piece, each once the one before has left, which renews the timer. After the last piece comes the
-    /// end, which may let the next request in. The connection is closed if the rest may not be seen any more.
+    /// Writes a body piece by piece, each after the one before has left, which renews the timer. The end after the last
+    /// piece may let the next request in. The connection is closed if the rest must not be seen any more.
     private func writeRest(
         of body: ArraySlice<UInt8>,
         while isInSight: (@Sendable () -> Bool)?,
@@ -266,7 +268,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         refuse(.sentence(.payloadTooLarge, "the body is longer than \(limits.bodySize) bytes"), head, context)
     }
 
-    /// Answers before the whole request is there, and closes the connection.
+    /// Responds before the request is whole, and closes the connection.
     private func refuse(_ response: HTTPResponse, _ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         var request = request
         request.headers.replaceOrAdd(name: "Connection", value: "close")
@@ -282,7 +284,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         _ context: ChannelHandlerContext
     ) {
         state = .streaming
-        // HTTP/1.0 knows no chunks: there the end of the connection is the end of the stream.
+        // HTTP/1.0 has no chunks: the end of the connection ends the stream.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         send(hub.add(context.channel), context)
@@ -295,7 +297,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.channel.closeFuture.whenComplete { _ in task.cancel() }
     }
 
-    /// Writes a text of a stream of events. A client that does not keep up loses its connection.
+    /// Writes a text of a stream of events. A client that is too slow loses its connection.
     private func send(_ text: String, _ context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return context.channel.cut() }
         let size = text.utf8.count + Self.eventCost

@@ -1,22 +1,22 @@
-/// The limits of what clients of a server may use.
+/// The limits of a server for its clients.
 package struct HTTPLimits: Sendable {
-    /// Connections at once. More are turned away before they cost anything.
+    /// Connections at once. Further ones are closed before they cost anything.
     package var connections: Int
-    /// Connections of one IPv4 address, or one network of IPv6, or requests under way that it sends by proxies. It never gets more
-    /// than half of all connections.
+    /// Connections of one IPv4 address, or one network of IPv6, or its requests under way by proxies. It never gets
+    /// more than half of all connections.
     package var connectionsOfOneNetwork: Int
-    /// Connections of one network, besides those of proxies, that have no request under way, at least 1: they have sent none yet,
-    /// or not all of one, or have their response. For one more, the one that has been so for longest is closed, as a client must
-    /// expect (RFC 9112 §9.5).
+    /// Connections of one network without a request under way, except for those of proxies; at least 1. They have sent
+    /// no request yet, or only a part of one, or have their response. A further one closes the longest idle, as a
+    /// client must expect (RFC 9112 §9.5).
     package var idleConnectionsOfOneNetwork: Int
     /// Bytes of a request's body.
     package var bodySize: Int
-    /// How long a client may take for a request, be silent between two, and take nothing of a response.
+    /// The longest time of a client for a request, between two requests, and without reading a response.
     package var requestTimeout: Duration
-    /// Bytes that wait until clients read them, and of messages of WebSockets and requests that have not come whole, of
-    /// all clients together. Beyond that the slowest lose their connections.
+    /// Bytes that wait until clients read them, and parts of messages and requests that are not whole, of all clients
+    /// together. Beyond it the slowest clients lose their connections.
     package var unread: Int
-    /// The same of the clients of one network; nil for no other limit than that of all.
+    /// The same for the clients of one network; nil for no such limit.
     package var unreadOfOneNetwork: Int?
 
     package init(

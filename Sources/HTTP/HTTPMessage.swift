@@ -6,16 +6,16 @@ package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
     /// The path with its percent escapes, without the query.
     package var path: String
-    /// What follows the question mark, with its percent escapes.
+    /// The text after the question mark, with its percent escapes.
     package var query: String
     package var headers: HTTPHeaders
     package var body: [UInt8]
     /// The client's address without its port.
     package var client: String
-    /// Tells when the client does not wait for the response any more.
+    /// Reports when the client stops waiting for the response.
     package let disconnection = Disconnection()
 
-    /// A request with its target in origin-form or absolute-form (RFC 9112 §3.2), of which the latter names the host.
+    /// A request with its target in origin-form or absolute-form (RFC 9112 §3.2). An absolute-form names the host.
     init(_ head: HTTPRequestHead, body: [UInt8], client: String) {
         method = head.method
         headers = head.headers
@@ -33,7 +33,8 @@ package struct HTTPRequest: Sendable {
         self.client = client
     }
 
-    /// The first value of a name in the query, as HTML forms write them; nil if there is none, or its escapes are none.
+    /// The first value of a name in the query, as HTML forms write them; nil if it is missing, or its escapes are
+    /// invalid.
     package func queryValue(_ name: String) -> String? {
         for pair in query.split(separator: "&") {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -47,14 +48,14 @@ package struct HTTPRequest: Sendable {
     /// The value of `Content-Type` without parameters, in lower case.
     package var contentType: String? { headers.first(name: "content-type").map { MediaType.name(in: $0) } }
 
-    /// Whether the client takes a type, such as `application/sdp`.
+    /// Whether the client accepts a type, such as `application/sdp`.
     package func accepts(_ type: String) -> Bool {
         let ranges = headers[canonicalForm: "accept"].map(String.init)
         return ranges.isEmpty || MediaType.isAccepted(type, by: ranges)
     }
 }
 
-/// Tells when a client goes while its response is being made.
+/// Reports when a client disconnects while its response is being made.
 package final class Disconnection: Sendable {
     private enum State {
         case waiting([@Sendable () -> Void])
@@ -65,8 +66,8 @@ package final class Disconnection: Sendable {
 
     init() {}
 
-    /// Calls back when the client has gone, or has closed its sending half; at once if it has already. It does not call back once the
-    /// response was made.
+    /// Calls back when the client has disconnected, or has closed its sending half; at once if it has already. There is
+    /// no call after the response.
     package func notify(_ body: @escaping @Sendable () -> Void) {
         let isGone = state.withLock { state in
             guard case .waiting(let others) = state else { return true }
@@ -90,17 +91,17 @@ package final class Disconnection: Sendable {
 package struct HTTPResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// The events of a hub as they happen (`text/event-stream`), until the client goes.
+        /// The events of a hub (`text/event-stream`), until the client disconnects.
         case events(EventHub)
     }
 
     package var status: HTTPResponseStatus
     package var headers: HTTPHeaders
     package var body: Body
-    /// Whether others keep the same bytes, as those of a file of the program, so that a client that does not read them takes no memory
-    /// for them. Bodies of which each client gets its own are limited by `HTTPLimits.unread`.
+    /// Whether the bytes are shared with others, such as those of a file of the program. A client that does not read
+    /// them takes no memory then. Bodies with own bytes for each client are limited by `HTTPLimits.unread`.
     package var isBodyShared = false
-    /// Whether the bytes may still be seen, asked before each piece of them leaves; nil if they always may.
+    /// Whether the bytes may still be seen; asked before each piece leaves. Nil if they always may.
     package var isInSight: (@Sendable () -> Bool)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: [UInt8] = []) {
@@ -121,7 +122,7 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// Answers a request. It is called on the server's thread, must not block that, and calls the completion once, on any
-/// thread, before the server is closed.
+/// Answers a request. Called on the server's thread, it must not block. It calls the completion once, on any thread,
+/// before the server is closed.
 package typealias HTTPResponder =
     @Sendable (HTTPRequest, _ completion: @escaping @Sendable (HTTPResponse) -> Void) -> Void

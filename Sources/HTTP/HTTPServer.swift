@@ -7,14 +7,14 @@ import Posix
 
 /// Serves HTTP, or HTTPS, on a thread of its own.
 ///
-/// Responses leave by that thread. So a server is made before its responders and closed after them; its listeners are closed
+/// Responses leave on that thread. So make a server before its responders, and close it after them. Close its listeners
 /// before the responders.
 package final class HTTPServer: Sendable {
     package typealias Limits = HTTPLimits
 
-    /// A socket that takes connections. Close it: until then it takes them.
+    /// A socket that accepts connections until it is closed.
     package struct Listener: Sendable {
-        /// Where it listens; the port that the system chose if the address left it open.
+        /// Its port, chosen by the system if the address left it open.
         package let port: UInt16
         private let channel: any Channel
 
@@ -23,26 +23,27 @@ package final class HTTPServer: Sendable {
             port = UInt16(channel.localAddress?.port ?? 0)
         }
 
-        /// Takes no more connections; those that are there go on. Call it once, before the server is closed.
+        /// Accepts no more connections. Existing ones continue. Call it once, before the server is closed.
         package func close() { try? channel.close().wait() }
     }
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let limits: Limits
     private let connections: Connections
-    /// What waits for clients, over all connections. A service that keeps something for clients itself may count it there too.
+    /// The bytes that wait for clients, over all connections. A service that keeps data for clients may count them here
+    /// too.
     package let memory: ClientMemory
 
     /// Starts the thread.
     ///
-    /// - Parameter proxies: addresses of web proxies that are believed where a request comes from.
+    /// - Parameter proxies: addresses of web proxies that are trusted to name the client of a request.
     package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
         self.limits = limits
         connections = Connections(limits, proxies: Proxies(ranges: proxies))
         memory = ClientMemory(limit: limits.unread, ofOneNetwork: limits.unreadOfOneNetwork)
     }
 
-    /// Takes connections at an address.
+    /// Accepts connections at an address.
     ///
     /// - Parameters:
     ///   - tls: the certificate in use, asked for each connection on the server's thread; nil for HTTP without TLS.
@@ -57,7 +58,7 @@ package final class HTTPServer: Sendable {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 256)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Without descriptors for new clients the server waits, instead of trying again at once.
+            // If there is no descriptor for a new client, the server waits, and does not try again at once.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
@@ -66,11 +67,11 @@ package final class HTTPServer: Sendable {
                 }
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // A client may close its sending half and still receive the responses.
+            // A client may close its sending half and still receive responses.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // A small send queue in the kernel shows the write timer sooner whether bytes leave.
+            // With a small send queue in the kernel, the write timer notices sooner whether bytes leave.
             .childChannelOption(.tcpOption(.sendQueue), value: sendQueueSize)
-            // Each connection keeps as many buffers as it reads at once: by default four of 64 kB.
+            // A connection keeps as many buffers as it reads at once. By default they are four of 64 kB.
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.recvAllocator, value: ReceiveBuffers())
             .childChannelInitializer { [limits, connections, memory] channel in
@@ -99,7 +100,7 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Calls back on the server's thread after a while, unless the server is closed before.
+    /// Calls back on the server's thread after a delay, unless the server is closed before.
     package func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
         group.next().scheduleTask(in: TimeAmount(delay), body)
     }
@@ -107,7 +108,8 @@ package final class HTTPServer: Sendable {
     /// Cuts all connections, and ends the thread.
     package func close() { try? group.syncShutdownGracefully() }
 
-    /// Binds a socket to an address; if that names no host, to all addresses of the machine, of IPv6 and IPv4 if it has both.
+    /// Binds a socket to an address. Without a host, it binds to all addresses of the machine, of IPv6 and IPv4 if it
+    /// has both.
     private static func bind(_ bootstrap: ServerBootstrap, to address: ListenAddress) throws -> any Channel {
         if let host = address.host { return try bootstrap.bind(host: host, port: Int(address.port)).wait() }
         do {
@@ -122,7 +124,7 @@ package final class HTTPServer: Sendable {
 }
 
 extension NIOBSDSocket.Option {
-    /// Bytes that the kernel takes and has not sent yet: what a peer does not read waits in the process, where it is counted.
+    /// Bytes that the kernel accepts and has not sent yet. The rest waits in the process, where it is counted.
     static var sendQueue: NIOBSDSocket.Option { NIOBSDSocket.Option(rawValue: TCP_NOTSENT_LOWAT) }
 }
 

@@ -1,8 +1,9 @@
 import NIOCore
 import NIOTLS
 
-/// Limits how long a handshake of TLS takes: stands behind the handler that makes it, and tells the handlers after itself of
-/// `ChannelError.connectTimeout` if it is not done in time. They close the connection.
+/// Limits the time of a TLS handshake. It stands behind the handler of the handshake, and sends
+/// `ChannelError.connectTimeout` to the handlers after itself if the handshake takes too long. They close the
+/// connection.
 final class HandshakeTimer: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

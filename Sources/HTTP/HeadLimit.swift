@@ -1,10 +1,10 @@
 import NIOHTTP1
 
-/// How long the line of a request and its header fields may be together.
+/// The longest request line and header fields together.
 enum HeadLimit {
     private static let bytes = 16 * 1024
 
-    /// What the parser takes of a head before all of it can be judged. It does not count what separates the fields.
+    /// The parser's limit before the whole head can be judged. The parser does not count separators of fields.
     static let ofParser: NIOHTTPDecoderLimitConfiguration = {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderListSize = bytes + 4096

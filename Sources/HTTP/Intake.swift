@@ -1,9 +1,9 @@
 import NIOCore
 import NIOWebSocket
 
-/// Counts what the decoder behind this handler keeps of a request's head or trailer, or a frame of a WebSocket, that has not come whole. It
-/// is the buffer that counts, whose size is a power of two, and which becomes no smaller before all in it is whole. The begin of a request
-/// that comes in the same read as the end of the one before counts from the next read on.
+/// Counts bytes that the decoder behind this handler keeps: a part of a request's head or trailer, or of a WebSocket's
+/// frame. The buffer counts, whose size is a power of two. It does not shrink before all in it is whole. If the
+/// beginning of a request comes in one read with the end of the one before, it counts from the next read on.
 final class Intake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -11,9 +11,9 @@ final class Intake: ChannelInboundHandler, RemovableChannelHandler {
     private let share: ClientMemory.Share
     /// Bytes that have come and were not passed on.
     private var pending = 0
-    /// Bytes of the buffer that holds them.
+    /// The size of their buffer.
     private var capacity = 0
-    /// How many of those are counted.
+    /// How many of those bytes are counted.
     private var counted = 0
 
     /// - Parameter share: it is closed when the handler is removed.
@@ -27,17 +27,17 @@ final class Intake: ChannelInboundHandler, RemovableChannelHandler {
         pending += bytes.readableBytes
         capacity = isFirst ? bytes.storageCapacity : max(capacity, pending.roundedUpToPowerOfTwo)
         context.fireChannelRead(data)
-        // By now all that is whole was passed on.
+        // All whole parts were passed on by now.
         guard pending > 0, capacity > counted else { return }
         let more = capacity - counted
         counted = capacity
         _ = share.add(more)
     }
 
-    /// A request's head or a piece of its body has come, or its end.
+    /// Records a request's head, a piece of its body, or its end.
     func noteRequestPart() { passedOn(pending) }
 
-    /// A frame has come whole.
+    /// Records a whole frame.
     func note(_ frame: WebSocketFrame) {
         let size = frame.data.readableBytes
         let head = 2 + (size < 126 ? 0 : size <= UInt16.max ? 2 : 8) + (frame.maskKey == nil ? 0 : 4)

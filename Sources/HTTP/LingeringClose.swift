@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Closes a connection in two steps when it is told to by `Begin` (RFC 9112 §9.6): the side that is written at once, and the other when the
-/// client has closed its own, or after two seconds. To close a connection with unread bytes resets it, and the client may then lose the
-/// response. Bytes that come meanwhile are dropped here, before they are parsed.
+/// Closes a connection in two steps after `Begin` (RFC 9112 §9.6): the sending side at once, and the other when the
+/// client has closed its own, or after two seconds. Closing a connection with unread bytes would reset it, and the
+/// client might lose the response. Bytes that come meanwhile are dropped here, before they are parsed.
 final class LingeringClose: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -24,9 +24,9 @@ final class LingeringClose: ChannelDuplexHandler {
         guard case .open = state else { return }
         let channel = context.channel
         state = .closing(context.eventLoop.scheduleTask(in: Self.time) { channel.cut() })
-        // NIO closes all of it if the client has closed its side before.
+        // NIO closes all of it if the client has closed its side already.
         context.close(mode: .output, promise: nil)
-        // The handlers before the responses hold reads back.
+        // The handlers of responses hold back reads.
         context.read()
     }
 

@@ -1,21 +1,21 @@
 /// A link of a response's `Link` fields (RFC 8288 §3).
 package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
-    /// A parameter of a link. It is printed as it would stand in a field.
+    /// A parameter of a link. It is printed as in a field.
     package struct Parameter: Equatable, Sendable {
         /// In lower case.
         package let name: String
-        /// Empty where there is none.
+        /// Empty if there is none.
         package let value: String
     }
 
-    /// Bytes of a field that are looked at, links of a response, and parameters of a link.
+    /// The most bytes of a field that are read, the most links of a response, and the most parameters of a link.
     package static let (longestField, mostLinks, mostParameters) = (16_384, 32, 16)
 
-    /// Where it leads: a URI, or a reference.
+    /// The target: a URI, or a reference.
     package let target: String
     package let parameters: [Parameter]
 
-    /// The links of a response, without those that are malformed.
+    /// The links of a response, without malformed ones.
     ///
     /// - Parameter fields: the values of all its `Link` fields.
     package static func links(in fields: [String]) -> [LinkHeader] {
@@ -29,7 +29,7 @@ package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
             rest.skip { $0.isBlank || $0 == UInt8(ascii: ",") }
             guard !rest.isAtEnd else { break }
             if let link = LinkHeader(reading: &rest) { links.append(link) }
-            // What follows a link without a semicolon has no meaning.
+            // Up to the next comma, only text after a semicolon has a meaning.
             rest.skip { $0 != UInt8(ascii: ",") }
         }
         return links
@@ -59,12 +59,12 @@ package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
         if target.isEmpty { return nil }
     }
 
-    /// The value of a parameter, of the first of its name; nil if there is none.
+    /// The value of the first parameter of a name; nil if there is none.
     ///
     /// - Parameter name: in lower case.
     package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// Whether it is of a relation, such as `ice-server` (§3.3).
+    /// Whether it has a relation type, such as `ice-server` (§3.3).
     package func hasRelation(_ relation: String) -> Bool {
         self["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).contains { $0 == relation } ?? false
     }
@@ -78,7 +78,7 @@ package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The bytes of a field that are yet to be read.
+/// The rest of a field.
 private struct FieldReader {
     private var bytes: Substring.UTF8View
 

@@ -1,4 +1,4 @@
-/// Where a server listens: `PORT`, `HOST:PORT` or `[IPV6]:PORT`.
+/// The address of a server: `PORT`, `HOST:PORT` or `[IPV6]:PORT`.
 package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
     /// A name or address; nil for all addresses of the machine.
     package let host: String?

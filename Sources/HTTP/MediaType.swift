@@ -1,11 +1,12 @@
 /// Media types in fields of HTTP (RFC 9110 §8.3.1).
 package enum MediaType {
-    /// The type that a `Content-Type` names, without its parameters, in lower case.
+    /// The type in a `Content-Type`, without its parameters, in lower case.
     package static func name(in field: String) -> String {
         field.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     }
 
-    /// Whether one of the ranges of an `Accept` takes a type, such as `application/sdp` (§12.5.1). Weights other than 0 are equal.
+    /// Whether one of the ranges of an `Accept` includes a type, such as `application/sdp` (§12.5.1). Weights other
+    /// than 0 are equal.
     package static func isAccepted(_ type: String, by ranges: [String]) -> Bool {
         let major = type.prefix { $0 != "/" }
         return ranges.contains { range in

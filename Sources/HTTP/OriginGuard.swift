@@ -1,27 +1,27 @@
 import NIOCore
 import NIOHTTP1
 
-/// Decides under which names, and for which pages, a service without a token works.
+/// Decides for which names, and for which pages, a service without a token works.
 ///
-/// Such a service trusts whoever reaches it, and a user's browser reaches it for any page that the user opens. A page
-/// elsewhere that gives its own name this server's address would count as of the same origin; so only names that nobody
-/// else can give away are taken.
+/// Such a service trusts all clients that reach it, and a user's browser reaches it for any page that the user opens. A
+/// page elsewhere whose own name resolves to this server's address would count as of the same origin. So only names
+/// that nobody else can give away are accepted.
 package struct OriginGuard: Sendable {
-    /// The server's names beside its addresses, in lower case.
+    /// The server's names besides its addresses, in lower case.
     private let names: Set<String>
     private let allowed: Set<WebOrigin>
 
     /// - Parameters:
-    ///   - names: what the server is called beside its addresses and `localhost`, in any case.
-    ///   - allowed: origins whose pages may do all that the server's own may. A proxy may serve the server's pages under such
-    ///     an origin, so its host is a name of this server too.
+    ///   - names: names of the server besides its addresses and `localhost`, in any case.
+    ///   - allowed: origins whose pages have the rights of the server's own pages. A proxy may serve the server's pages
+    ///     under such an origin, so its host is a name of this server too.
     package init(names: [String], allowed: [WebOrigin]) {
         self.names = Set(names.map { $0.lowercased() } + allowed.map(\.host))
         self.allowed = Set(allowed)
     }
 
-    /// Nil if the request may be answered; otherwise 421 for a name that is not the server's (RFC 9110 §15.5.20), or 403 for
-    /// a page of another origin that would change something.
+    /// Nil if the request may be answered; otherwise 421 for a name that is not the server's (RFC 9110 §15.5.20), or
+    /// 403 for a page of another origin that would change something.
     package func refusal(of request: HTTPRequest) -> HTTPResponse? {
         let hosts = request.headers["host"]
         guard hosts.count == 1, let authority = WebAuthority(parsing: hosts[0]), isOwn(authority.host) else {
@@ -35,7 +35,7 @@ package struct OriginGuard: Sendable {
         return isForeign ? .sentence(.forbidden, "pages of other origins may change nothing here") : nil
     }
 
-    /// The origin of the page that asks, if it is one of those that are allowed.
+    /// The origin of the requesting page, if it is an allowed one.
     package func allowedOrigin(of request: HTTPRequest) -> String? {
         let origins = request.headers["origin"]
         guard origins.count == 1, let origin = WebOrigin(parsing: origins[0]), allowed.contains(origin) else {

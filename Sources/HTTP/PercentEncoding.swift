@@ -19,7 +19,7 @@ extension String {
         self.init(validating: bytes, as: UTF8.self)
     }
 
-    /// With everything escaped but unreserved characters (§2.3).
+    /// All characters but the unreserved ones are escaped (§2.3).
     package var percentEncoded: String {
         let digits = Array("0123456789ABCDEF")
         return utf8.reduce(into: "") { text, byte in

@@ -1,6 +1,6 @@
 import Posix
 
-/// Finds the client of a request that comes by trusted web proxies.
+/// Finds the client of a request through trusted web proxies.
 package struct Proxies: Sendable {
     let ranges: [AddressRange]
 
@@ -12,8 +12,8 @@ package struct Proxies: Sendable {
         IPAddress(parsing: address).map { address in ranges.contains { $0.contains(address) } } ?? false
     }
 
-    /// Each proxy appends the address from which it got the request to `X-Forwarded-For`. So the client is the last address of
-    /// that list that is no proxy; the client itself may have written those before.
+    /// Each proxy appends the address of its own client to `X-Forwarded-For`. So the client is the last address of that
+    /// list that is not a proxy. The client itself may have written the ones before.
     ///
     /// - Parameters:
     ///   - peer: the other end of the connection, in numbers.
@@ -33,12 +33,12 @@ package struct Proxies: Sendable {
     }
 }
 
-/// An address, or the network of all addresses that begin as it does: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
+/// An address, or the network of all addresses with the same beginning: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
 package struct AddressRange: Equatable, Sendable, CustomStringConvertible {
     /// The text that was parsed.
     package let description: String
     private let address: IPAddress
-    /// How many bits all addresses of the network have in common.
+    /// The number of bits that all addresses of the network have in common.
     private let length: Int
 
     package init?(parsing text: String) {
@@ -61,7 +61,7 @@ package struct AddressRange: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension IPAddress {
-    /// An element of `X-Forwarded-For`, to which some proxies add the port.
+    /// An element of `X-Forwarded-For`. Some proxies add the port.
     init?(forwarded text: some StringProtocol) {
         if let address = Self(parsing: text) {
             self = address

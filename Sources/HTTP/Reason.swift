@@ -5,7 +5,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// Why a connection failed, in words for people: the system's, or Oriel's own for errors of SwiftNIO.
+/// The reason why a connection failed, in words for people: the system's, or Oriel's own for errors of SwiftNIO.
 func reason(_ error: any Error) -> String {
     switch error {
     case let error as IOError: String(cString: strerror(error.errnoCode))
@@ -23,7 +23,7 @@ func reason(_ error: any Error) -> String {
     }
 }
 
-/// Why a file of certificates or keys cannot be opened, in the system's words; nil if it can.
+/// The reason why a file of certificates or keys cannot be opened, in the system's words; nil if it can.
 func reasonNotToOpen(_ file: String) -> String? {
     let descriptor = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0 { return String(cString: strerror(errno)) }
@@ -31,12 +31,13 @@ func reasonNotToOpen(_ file: String) -> String? {
     return nil
 }
 
-/// Such as "wrong version number" of `error:100000f7:SSL routines:OPENSSL_internal:WRONG_VERSION_NUMBER at FILE:LINE`.
+/// For example "wrong version number" of `error:100000f7:SSL routines:OPENSSL_internal:WRONG_VERSION_NUMBER at
+/// FILE:LINE`.
 private func words(of error: BoringSSLInternalError) -> String {
     let text = "\(error)"
     guard let start = text.firstRange(of: "OPENSSL_internal:") else { return "the handshake was broken off" }
     return text[start.upperBound...].prefix { $0 != " " }.replacing("_", with: " ").lowercased()
 }
 
-/// The other side has closed a connection before its response was there.
+/// The other side has closed a connection before its response came.
 struct Closed: Error {}

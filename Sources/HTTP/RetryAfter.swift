@@ -1,8 +1,8 @@
-/// How long to wait before the next request, as a server asks (RFC 9110 §10.2.3).
+/// How long to wait before the next request, at a server's wish (RFC 9110 §10.2.3).
 package enum RetryAfter {
     /// - Parameters:
     ///   - field: the value of `Retry-After`: seconds, or a date.
-    ///   - answeredAt: when the server said so, in seconds since 1970.
+    ///   - answeredAt: the time of the response, in seconds since 1970.
     /// - Returns: zero or more; nil if the field is malformed.
     package static func delay(_ field: String, answeredAt: Int) -> Duration? {
         let text = field.filter { !$0.isWhitespace }
@@ -17,7 +17,8 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Seconds since 1970 of a date in any of the three forms; nil for anything else. The day of the week does not count.
+    /// Seconds since 1970 of a date in any of the three forms; nil for anything else. The day of the week is not
+    /// checked.
     package static func seconds(parsing text: String) -> Int? {
         guard text.utf8.count <= 64 else { return nil }
         let words = text.split { " \t,-".contains($0) }
@@ -37,7 +38,7 @@ package enum HTTPDate {
             minutes < 60,
             let seconds = clock[2], seconds <= 60
         else { return nil }
-        // Of two digits, those that lie in the past are meant.
+        // A year of two digits is in the past.
         if year.utf8.count == 2 { years += years < 70 ? 2000 : 1900 }
         return days(years, month, day) * 86_400 + hours * 3600 + minutes * 60 + seconds
     }

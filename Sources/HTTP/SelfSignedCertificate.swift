@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A key, and a certificate for it that nobody has signed but itself: a browser asks once whether to trust it.
+/// A key with a self-signed certificate. A browser asks once whether to trust it.
 package struct SelfSignedCertificate: Sendable {
-    /// Days that a browser takes, also where its user trusts the certificate (Apple, "Requirements for trusted certificates in
-    /// iOS 13 and macOS 10.15").
+    /// The longest lifetime that a browser accepts, even if its user trusts the certificate (Apple, "Requirements for
+    /// trusted certificates in iOS 13 and macOS 10.15").
     private static let lifetime = 820 * 24 * 3600
 
     /// The certificate and its key, as PEM (RFC 7468).
     package let pem: String
 
-    /// Makes a key on P-256, and a certificate for a server (RFC 5280) of these names from yesterday on.
+    /// Makes a key on P-256, and a certificate for a server (RFC 5280) of these names, valid from yesterday on.
     ///
     /// - Parameters:
     ///   - names: of the machine, in letters, digits, hyphens and dots; others are left out.

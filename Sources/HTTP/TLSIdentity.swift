@@ -1,18 +1,18 @@
 internal import COpenSSL
 import NIOSSL
 
-/// A certificate with its key, by which a web server serves HTTPS.
+/// A certificate with its key, for a server of HTTPS.
 package struct TLSIdentity: Sendable {
-    /// The host names that the certificate stands for, in its order; without wildcards, which name no host.
+    /// The host names of the certificate, in its order; without wildcards, which name no host.
     package let names: [String]
-    /// The SHA-256 of the certificate (RFC 8122 §5), as browsers show it: pairs of hexadecimal digits with colons between.
+    /// The SHA-256 of the certificate (RFC 8122 §5), as browsers show it: pairs of hexadecimal digits with colons in
+    /// between.
     package let fingerprint: String
-    /// The instant of the clock of the day after which no browser takes the certificate, in seconds since 1970.
+    /// The wall-clock time after which no browser accepts the certificate, in seconds since 1970.
     package let expiresAt: Int
     let context: NIOSSLContext
 
-    /// Reads a PEM file with a certificate that nobody but its own machine stands for, and its key. It has no names: they prove
-    /// nothing.
+    /// Reads a PEM file with this machine's self-signed certificate and its key. It has no names: they prove nothing.
     package init(selfSigned file: String) throws(HTTPServerError) {
         let identity = try TLSIdentity(certificate: file, key: file)
         (context, fingerprint, expiresAt) = (identity.context, identity.fingerprint, identity.expiresAt)
@@ -56,14 +56,14 @@ package struct TLSIdentity: Sendable {
 
     /// A file in PEM.
     package struct PEM: Sendable {
-        /// As people named it.
+        /// The name that a person gave.
         let file: String
-        /// What somebody else has read there; nil for a file that is yet to be read.
+        /// The content, if another process has read it; nil if the file is yet to be read.
         let bytes: [UInt8]?
 
         package init(file: String, bytes: [UInt8]? = nil) { (self.file, self.bytes) = (file, bytes) }
 
-        /// Why the file cannot be opened; nil if it can.
+        /// The reason why the file cannot be opened; nil if it can.
         fileprivate var reason: String? { bytes == nil ? reasonNotToOpen(file) : nil }
     }
 
@@ -74,7 +74,7 @@ package struct TLSIdentity: Sendable {
     }
 
     private static func names(of certificate: NIOSSLCertificate) -> [String] {
-        // Each byte stands for itself in a link.
+        // These bytes need no escapes in a link.
         let bytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-".utf8)
         return certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
             .compactMap { String(validating: $0.contents, as: UTF8.self) }

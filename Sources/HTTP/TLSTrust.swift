@@ -2,7 +2,7 @@ import NIOCore
 import NIOSSL
 import Posix
 
-/// Certificates to trust beside those of the system, such as a self-signed one.
+/// Certificates to trust besides those of the system, such as a self-signed one.
 package struct TrustedCertificates: Sendable {
     package static let none = TrustedCertificates()
 
@@ -31,9 +31,9 @@ package struct TLSTrust: Sendable {
 
     let context: NIOSSLContext
 
-    /// Reads the system's store, some milliseconds long.
+    /// Reads the system's store, which takes some milliseconds.
     ///
-    /// - Parameter application: what is spoken inside of TLS (RFC 7301).
+    /// - Parameter application: the protocol inside of TLS (RFC 7301).
     /// - Throws: `trust`.
     package init(
         alsoTrusting certificates: TrustedCertificates = .none,
@@ -56,9 +56,9 @@ package struct TLSTrust: Sendable {
         }
     }
 
-    /// What speaks TLS to a server, and checks its certificate.
+    /// Speaks TLS to a server, and checks its certificate.
     func handler(for server: WebOrigin) throws -> NIOSSLClientHandler {
-        // An address is compared with those of the certificate, and names no server (RFC 6066 §3).
+        // An address is compared with those of the certificate. It is not sent as a server name (RFC 6066 §3).
         let name = IPAddress(parsing: server.host) == nil ? server.host : nil
         return try NIOSSLClientHandler(context: context, serverHostname: name)
     }

@@ -4,24 +4,24 @@ import NIOSSL
 import NIOTLS
 import Synchronization
 
-/// Takes TCP connections on this machine and passes them to a server by TLS, for clients that cannot speak it, on a thread of its own.
-/// libnice needs it for relays, as it speaks TURN only by UDP and TCP.
+/// Accepts TCP connections on this machine and forwards them to a server over TLS, on a thread of its own, for clients
+/// that cannot speak TLS. libnice needs it for relays: it speaks TURN only over UDP and TCP.
 package final class TLSTunnel: Sendable {
     /// The most connections at once.
     private static let limit = 256
 
-    /// The port at which it takes connections.
+    /// The port at which it accepts connections.
     package let port: UInt16
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
 
-    /// Begins to take connections.
+    /// Begins to accept connections.
     ///
     /// - Parameters:
-    ///   - host: a name or an address, which the server's certificate must be for.
-    ///   - loopback: the address at which it takes connections, 127.0.0.1 or ::1.
-    ///   - openTimeout: how long the connection to the server may take, with its handshake.
-    ///   - failed: called on the tunnel's thread each time that the server cannot be reached, with the reason.
+    ///   - host: a name or an address that the server's certificate must have.
+    ///   - loopback: the address at which it accepts connections, 127.0.0.1 or ::1.
+    ///   - openTimeout: the longest time of the connection to the server, with its handshake.
+    ///   - failed: called on the tunnel's thread each time the server cannot be reached, with the reason.
     package init(
         to host: String,
         port: UInt16,
@@ -46,7 +46,7 @@ package final class TLSTunnel: Sendable {
         self.port = UInt16(listener.localAddress?.port ?? 0)
     }
 
-    /// Cuts all connections and ends the thread. Call it once, from another one.
+    /// Cuts all connections and ends the thread. Call it once, from another thread.
     package func close() { try? group.syncShutdownGracefully() }
 
     private final class Shared: Sendable {
@@ -65,8 +65,8 @@ package final class TLSTunnel: Sendable {
             (self.server, self.trust, self.openTimeout, self.failed) = (server, trust, openTimeout, failed)
         }
 
-        /// Opens the way to the server for a connection that was taken. Before it is open, nothing of that connection is read, so
-        /// that what waits there stays in the kernel.
+        /// Connects an accepted connection to the server. Nothing is read from it before, so that waiting bytes stay in
+        /// the kernel.
         func lead(_ near: any Channel, in group: any EventLoopGroup) -> EventLoopFuture<Void> {
             guard count.wrappingAdd(1, ordering: .relaxed).newValue <= TLSTunnel.limit else {
                 count.wrappingSubtract(1, ordering: .relaxed)
@@ -87,7 +87,7 @@ package final class TLSTunnel: Sendable {
                 .channelOption(.autoRead, value: false)
                 .connect(host: server.host, port: Int(server.port))
             connection.whenFailure(fail)
-            // Of several addresses one is connected to: the handlers are for that one.
+            // Several addresses may be tried. The handlers belong to the one that is connected.
             connection.whenSuccess { [self] far in
                 do {
                     let (end, operations) = (TunnelEnd(), far.pipeline.syncOperations)
@@ -103,8 +103,8 @@ package final class TLSTunnel: Sendable {
     }
 }
 
-/// Joins the ends of a tunnel when the handshake with the server is done. Where that fails, the near end is closed at once, and not
-/// when the far one is. Nothing is told of a way that was open.
+/// Joins the ends of a tunnel after the handshake with the server. If that fails, the near end is closed at once, and
+/// not only when the far one is. Failures of an open tunnel are not reported.
 private final class TunnelOpening: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -112,7 +112,7 @@ private final class TunnelOpening: ChannelInboundHandler {
     private let far: TunnelEnd
     private var failed: ((any Error) -> Void)?
 
-    /// - Parameter failed: called once if there is no way to the server.
+    /// - Parameter failed: called once if the server cannot be reached.
     init(of near: any Channel, to far: TunnelEnd, _ failed: @escaping (any Error) -> Void) {
         (self.near, self.far, self.failed) = (near, far, failed)
     }
@@ -136,7 +136,8 @@ private final class TunnelOpening: ChannelInboundHandler {
     }
 }
 
-/// One end of a tunnel, on the thread of both: what is read here is written there, as fast as that takes it.
+/// One end of a tunnel, on the thread of both. Bytes that are read here are written at the other end, as fast as it
+/// accepts them.
 private final class TunnelEnd: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -144,7 +145,7 @@ private final class TunnelEnd: ChannelDuplexHandler {
 
     private var other: TunnelEnd?
     private var context: ChannelHandlerContext?
-    /// Whether the other end had no room when this one would have read.
+    /// Whether a read of this end was held back because the other end had no room.
     private var waitsToRead = false
 
     /// Makes the other end.

@@ -5,8 +5,8 @@ import NIOPosix
 import NIOWebSocket
 import Synchronization
 
-/// Makes requests by HTTP/1.1, each on a connection of its own, and opens WebSockets, on a thread of its own. It follows no
-/// redirects.
+/// Makes requests over HTTP/1.1, each on its own connection, and opens WebSockets, on a thread of its own. It follows
+/// no redirects.
 ///
 /// All callbacks come on that thread, and must not block it.
 package final class WebClient: Sendable {
@@ -24,8 +24,8 @@ package final class WebClient: Sendable {
         /// The type of the body, without parameters, in lower case; empty if none is named.
         package var contentType: String { MediaType.name(in: headers.first(name: "content-type") ?? "") }
 
-        /// How long the server asks to wait before the next request (`Retry-After`); nil if it does not. A date counts from the server's own
-        /// `Date`, or else from `receivedAt`.
+        /// How long the server asks to wait before the next request (`Retry-After`); nil if it does not. A date is
+        /// relative to the server's own `Date`, or else to `receivedAt`.
         package var retryAfter: Duration? {
             headers.first(name: "retry-after").flatMap { field in
                 let date = headers.first(name: "date").flatMap { HTTPDate.seconds(parsing: $0) }
@@ -34,11 +34,11 @@ package final class WebClient: Sendable {
         }
     }
 
-    /// A request that may be given up.
+    /// A request that may be cancelled.
     package struct Pending: Sendable {
         fileprivate let exchange: EventLoopPromise<Response>
 
-        /// No response is wanted any more. What was sent may still arrive.
+        /// Cancels the request. Sent bytes may still arrive.
         package func cancel() { exchange.fail(CancellationError()) }
     }
 
@@ -52,25 +52,25 @@ package final class WebClient: Sendable {
     ///
     /// - Parameters:
     ///   - bodyLimit: bytes of a response's body, and of a message of a WebSocket.
-    ///   - connectTimeout: how long a connection may take, with its handshakes.
+    ///   - connectTimeout: the longest time of a connection, with its handshakes.
     package init(_ trust: TLSTrust, bodyLimit: Int = 1_000_000, connectTimeout: Duration = .seconds(5)) {
         (self.trust, self.bodyLimit, self.connectTimeout) = (trust, bodyLimit, TimeAmount(connectTimeout))
     }
 
-    /// Cuts all connections and ends the thread. Call it once, from another one.
+    /// Cuts all connections and ends the thread. Call it once, from another thread.
     package func close() { try? group.syncShutdownGracefully() }
 
-    /// Calls back on the client's thread after a while, unless the client is closed before.
+    /// Calls back on the client's thread after a delay, unless the client is closed before.
     package func schedule(in delay: Duration, _ body: @escaping @Sendable () -> Void) {
         group.next().scheduleTask(in: TimeAmount(delay), body)
     }
 
-    /// Runs something on the client's thread.
+    /// Runs a closure on the client's thread.
     package func perform(_ body: @escaping @Sendable () -> Void) { group.next().execute(body) }
 
-    /// Cuts the connections that begin at addresses which the machine has no more: nothing would tell of their end for minutes.
+    /// Cuts connections from addresses that the machine has lost: nothing would report their end for minutes.
     ///
-    /// - Parameter addresses: those that it has, in numbers.
+    /// - Parameter addresses: the machine's present addresses, in numbers.
     package func cutConnections(exceptFrom addresses: Set<String>) {
         for channel in channels.withLock({ Array($0.values) }) {
             guard let address = channel.localAddress?.ipAddress else { continue }
@@ -78,7 +78,7 @@ package final class WebClient: Sendable {
         }
     }
 
-    /// Cuts all connections, such as after a suspend, in which the servers may have given them up.
+    /// Cuts all connections, for example after a suspend, when servers may have given them up.
     package func cutConnections() {
         for channel in channels.withLock({ Array($0.values) }) { cut(channel) }
     }
@@ -89,7 +89,7 @@ package final class WebClient: Sendable {
     ///
     /// - Parameters:
     ///   - target: path and query, with percent escapes.
-    ///   - timeout: until the whole response is there.
+    ///   - timeout: until the whole response has come.
     ///   - completion: called once, unless the request is cancelled.
     @discardableResult
     package func send(
@@ -132,8 +132,8 @@ package final class WebClient: Sendable {
     /// Opens a WebSocket.
     ///
     /// - Parameters:
-    ///   - owner: hears of the WebSocket if it opens.
-    ///   - failed: called once if it does not: with the status by which the server refuses it, or why there is none.
+    ///   - owner: gets the events of the WebSocket if it opens.
+    ///   - failed: called once if it does not open: with the status of the server's refusal, or with the reason.
     package func openSocket(
         _ target: String,
         of origin: WebOrigin,
@@ -145,7 +145,7 @@ package final class WebClient: Sendable {
         let refusal = loop.makePromise(of: Response.self)
         let head = request(.GET, target, of: origin, headers)
         let channel = connect(to: origin) { [bodyLimit] channel in
-            // It sends the request, and gets what is no upgrade.
+            // It sends the request, and receives any response that is not an upgrade.
             let exchange = ExchangeHandler(head, to: origin, limit: bodyLimit, refusal)
             let bound = NIOLoopBound(exchange, eventLoop: channel.eventLoop)
             let upgrader = NIOWebSocketClientUpgrader(

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 
 extension WebClientError {
-    /// What SwiftNIO says of a connection.
+    /// The error for a failure of SwiftNIO.
     init(_ error: any Error, of origin: WebOrigin) {
         self =
             switch error {

@@ -1,15 +1,15 @@
-/// Why a web server gave no response.
+/// The reason why a web server gave no response.
 package enum WebClientError: Error, Equatable, CustomStringConvertible {
-    /// The machine is there, and nobody listens: the server does not run.
+    /// The machine is there, and refuses the connection: the server does not run.
     case refused(WebOrigin)
-    /// Nobody answers there.
+    /// There is no answer from there.
     case unreachable(WebOrigin, reason: String)
     /// The server's certificate is not trusted, or is for another host.
     case untrusted(WebOrigin)
-    /// Something that is no TLS answers, or the connection was lost.
+    /// The answer is not TLS, or the connection was lost.
     case broken(WebOrigin, reason: String)
     case silent(WebOrigin)
-    /// The response is larger than what is taken.
+    /// The response exceeds the limit.
     case tooLarge(WebOrigin)
     /// A certificate to trust cannot be read.
     case trust(file: String, reason: String)
@@ -23,9 +23,9 @@ package enum WebClientError: Error, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The sentence for a person who wrote the server in another way, such as by the scheme of another protocol.
+    /// The sentence for a person who named the server in another form, for example with the scheme of another protocol.
     ///
-    /// - Parameter server: the server as the person wrote it, in place of its origin.
+    /// - Parameter server: the server in the person's form, in place of its origin.
     package func sentence(naming server: String) -> String {
         switch self {
         case .refused: "cannot reach \(server) (Connection refused)"

@@ -19,7 +19,7 @@ struct WebAuthority: Equatable {
         }
         guard !host.isEmpty, !host.contains(where: { "/@?#".contains($0) || $0.isWhitespace }) else { return nil }
         self.host = host.lowercased()
-        // Without a port, be it after a colon, the port is the scheme's.
+        // Without a port, even after a colon, the port is the scheme's.
         if rest.isEmpty || rest == ":" {
             port = nil
         } else {
@@ -31,7 +31,7 @@ struct WebAuthority: Equatable {
     }
 }
 
-/// Where a page comes from, as browsers compare it (RFC 6454 §4).
+/// The origin of a page, as browsers compare it (RFC 6454 §4).
 package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     package enum Scheme: String, Sendable { case http, https }
 
@@ -55,10 +55,10 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
         port = authority.port ?? (scheme == .http ? 80 : 443)
     }
 
-    /// Whether it is reached by TLS.
+    /// Whether it uses TLS.
     package var isSecure: Bool { scheme == .https }
 
-    /// Whether what is secret there may go to another origin: to itself, or to the same host by TLS.
+    /// Whether its secrets may be sent to another origin: to itself, or to the same host over TLS.
     package func shares(secretsWith other: WebOrigin) -> Bool { self == other || host == other.host && other.isSecure }
 
     /// The form that is parsed.

@@ -2,24 +2,24 @@ import NIOCore
 import NIOWebSocket
 import Time
 
-/// What a WebSocket carries (RFC 6455 §5.6): text in UTF-8, or bytes.
+/// A message of a WebSocket (RFC 6455 §5.6): text in UTF-8, or bytes.
 package enum WebSocketMessage: Sendable, Equatable {
     case text([UInt8])
     case binary([UInt8])
 }
 
-/// One end of a WebSocket. What it gets, its owner is told by the callbacks of `WebSocketOwner`.
+/// One end of a WebSocket. Its owner gets events by the callbacks of `WebSocketOwner`.
 package struct WebSocket: Sendable {
     private let channel: any Channel
 
     init(_ channel: any Channel) { self.channel = channel }
 
-    /// Sends a message. The other end loses the connection if it leaves too much of them on the way.
+    /// Sends a message. If the other end reads too slowly, it loses the connection.
     package func send(_ message: WebSocketMessage) {
         channel.triggerUserOutboundEvent(WebSocketHandler.Order.send(message), promise: nil)
     }
 
-    /// Sends a close frame, and closes the connection when the other end has answered, or has not for a while.
+    /// Sends a close frame, and closes the connection after the answer, or after a while without one.
     package func close() {
         channel.triggerUserOutboundEvent(WebSocketHandler.Order.close, promise: nil)
     }
@@ -41,11 +41,11 @@ package struct WebSocketOwner: Sendable {
     }
 }
 
-/// Takes a request for a WebSocket and returns its owner. For nil, the request is answered as any other. It is called on the server's
-/// thread, and must not block that.
+/// Takes over a request for a WebSocket and returns its owner. If it returns nil, the request is answered like any
+/// other. Called on the server's thread, it must not block.
 package typealias WebSocketTaker = @Sendable (HTTPRequest) -> WebSocketOwner?
 
-/// The frames of one WebSocket: puts messages together, answers pings, and closes as RFC 6455 §5.5.1 and §7 say.
+/// The frames of one WebSocket: assembles messages, answers pings, and closes as in RFC 6455 §5.5.1 and §7.
 final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = Never
@@ -58,18 +58,18 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private enum State {
         case open
-        /// A close frame has left, and nothing else will.
+        /// A close frame has left, and nothing will follow it.
         case closing
         case closed
     }
 
-    /// Bytes that wait for the other end at the most.
+    /// The most bytes that wait for the other end.
     private static let mostWaiting = 2_000_000
-    /// Bytes that are read after this end's close frame has left: the other end may have sent them before it read that.
+    /// The most bytes that are read after this end's close frame. The other end may have sent them before it read that.
     private static let mostAfterClose = 2_000_000
-    /// What a frame takes in memory beside its payload.
+    /// Memory of a frame besides its payload.
     private static let frameCost = 256
-    /// How long the other end may take to answer a close frame.
+    /// The longest time for the other end's answer to a close frame.
     private static let closeTimeout = TimeAmount.seconds(3)
 
     private let owner: WebSocketOwner
@@ -79,22 +79,22 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let intake: Intake?
     private var budget = FrameBudget()
     private var state = State.open
-    /// What has come of a message that is not whole, and how much memory is counted for it.
+    /// The received part of a message, and its counted memory.
     private var message: (opcode: WebSocketOpcode, bytes: [UInt8], counted: Int)?
-    /// Bytes that were written and have not left.
+    /// Written bytes that have not left.
     private var waiting = 0
     /// Bytes that came after this end's close frame.
     private var afterClose = 0
     private var isPongWaiting = false
-    /// The payload of the newest ping, which is answered when the pong before it has left (RFC 6455 §5.5.3).
+    /// The payload of the newest ping. It is answered after the pong before it has left (RFC 6455 §5.5.3).
     private var nextPong: [UInt8]?
 
     /// - Parameters:
     ///   - isClient: whether its frames are masked (§5.3).
-    ///   - messageLimit: bytes of a message that comes.
-    ///   - share: of the memory of a server's clients, for what waits for this one, and messages that have not come whole; nil at a
-    ///     client's end.
-    ///   - intake: is told of the frames that have come whole.
+    ///   - messageLimit: bytes of a received message.
+    ///   - share: of the memory of a server's clients, for bytes that wait for this one and for parts of messages; nil
+    ///     at a client's end.
+    ///   - intake: gets the whole frames.
     init(
         _ owner: WebSocketOwner,
         isClient: Bool,
@@ -134,7 +134,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         intake?.note(frame)
         guard isInBudget() else { return close(with: .policyViolation, context) }
         guard isInLimit(frame) else { return cut(context) }
-        // A server takes masked frames only, and a client the others (§5.1).
+        // A server accepts masked frames only, and a client unmasked ones (§5.1).
         guard (frame.maskKey == nil) == isClient, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
             return close(with: .protocolError, context)
         }
@@ -143,7 +143,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         case .text, .binary, .continuation: receive(frame, context)
         case .ping: answer(ping: Array(frame.data.readableBytesView), context)
         case .connectionClose:
-            // The other end asked for it, or has answered.
+            // The other end has closed, or has answered.
             if case .open = state { write(.connectionClose, Array(frame.data.readableBytesView.prefix(2)), context) }
             end()
             context.close(promise: nil)
@@ -152,13 +152,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Whether a server takes one more frame now.
+    /// Whether a server accepts one more frame now.
     private func isInBudget() -> Bool {
         guard !isClient, case .open = state else { return true }
         return budget.take(now: Instant(nanoseconds: NIODeadline.now().uptimeNanoseconds))
     }
 
-    /// After its close frame, this end waits for that of the other end, and not for all that may come before.
+    /// After its close frame, this end waits for the other end's, but not for all frames before it.
     private func isInLimit(_ frame: WebSocketFrame) -> Bool {
         if case .open = state { return true }
         afterClose += frame.data.readableBytes + Self.frameCost
@@ -219,7 +219,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         owner.closed()
     }
 
-    /// Answers the newest ping alone while a pong waits: an end that never reads may send any number of them.
+    /// While a pong waits, only the newest ping is answered: an end that never reads may send any number of them.
     private func answer(ping payload: [UInt8], _ context: ChannelHandlerContext) {
         guard case .open = state else { return }
         if isPongWaiting { return nextPong = payload }
@@ -231,7 +231,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         let key = isClient ? WebSocketMaskingKey.random() : nil
         let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: key, data: ByteBuffer(bytes: bytes))
         let size = bytes.count + Self.frameCost
-        // The buffer is larger than what it holds.
+        // The buffer is larger than its content.
         let cost = frame.data.storageCapacity + Self.frameCost
         guard share?.add(cost) ?? true else { return }
         waiting += size

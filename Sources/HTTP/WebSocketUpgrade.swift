@@ -3,8 +3,8 @@ import NIOHTTP1
 import NIOWebSocket
 import Posix
 
-/// The way of a server's connection from HTTP to a WebSocket (RFC 6455 §4.2). A request that is not taken goes to the
-/// connection's `HTTPHandler`, as any other.
+/// The upgrade of a server's connection from HTTP to a WebSocket (RFC 6455 §4.2). A request that nobody takes over goes
+/// to the connection's `HTTPHandler`, like any other.
 func socketUpgrade(
     _ takeSocket: @escaping WebSocketTaker,
     _ connections: Connections,
@@ -55,7 +55,7 @@ func socketUpgrade(
     return (
         [upgrader],
         { context in
-            // They wait for requests, of which none comes any more.
+            // They wait for requests, but none will come.
             guard let handler = try? context.pipeline.syncOperations.handler(type: HTTPHandler.self) else { return }
             context.pipeline.syncOperations.removeHandler(handler.intake, promise: nil)
             context.pipeline.syncOperations.removeHandler(handler, promise: nil)

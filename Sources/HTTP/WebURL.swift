@@ -1,10 +1,10 @@
-/// The address of something on a web server (RFC 3986): `http://HOST:PORT/PATH?QUERY`, or by HTTPS.
+/// A URL on a web server (RFC 3986): `http://HOST:PORT/PATH?QUERY`, or the same with `https`.
 package struct WebURL: Hashable, Sendable, CustomStringConvertible {
     package let origin: WebOrigin
     /// Path and query, with percent escapes; begins with a slash.
     package let target: String
 
-    /// Nil for anything else; what follows a `#` is left out.
+    /// Nil for anything else. The fragment after a `#` is left out.
     package init?(parsing text: String) {
         guard let scheme = text.firstRange(of: "://") else { return nil }
         let end = text[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? text.endIndex
@@ -15,12 +15,12 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ origin: WebOrigin, _ target: String) { (self.origin, self.target) = (origin, target) }
 
-    /// Nothing that would end a line of HTTP, or that no URL has.
+    /// Whether it has no character that ends a line of HTTP, or that no URL has.
     private static func isClean(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\\") }
     }
 
-    /// What a reference, such as that of a `Location`, means beside this address (§5.2); nil if it is malformed, or of another
+    /// The URL of a reference from this one, for example in a `Location` (§5.2); nil if it is malformed, or of another
     /// scheme.
     package func resolving(_ reference: String) -> WebURL? {
         let colon = reference.firstIndex(of: ":"), stop = reference.firstIndex { "/?#".contains($0) }
@@ -36,7 +36,7 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
         return WebURL(origin, "\(Self.withoutDots(merged[..<query]))\(merged[query...])")
     }
 
-    /// §5.2.4.
+    /// Removes dot segments (§5.2.4).
     private static func withoutDots(_ path: Substring) -> String {
         var kept: [Substring] = []
         let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -55,14 +55,15 @@ package struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(origin)\(target)" }
 
-    /// For people who may not know it: the origin, and how the path begins. In the rest there may be a secret, as the key of a stream.
+    /// For people who may not know it: the origin, and the beginning of the path. The rest may hold a secret, such as
+    /// the key of a stream.
     package var summary: String {
         let start = target.prefix { $0 != "?" }.prefix(5)
         return start == target ? description : "\(origin)\(start)…"
     }
 
-    /// The parts of path and query that `summary` does not show: one of them may be a secret. Of four bytes and more, as shorter
-    /// ones are none.
+    /// The parts of path and query that `summary` does not show, as they may be secrets. Parts of less than four bytes
+    /// are left out, as they are not secret.
     package var secrets: [String] {
         let shown = target.prefix { $0 != "?" }.prefix(5)
         return target.split { "/?&=".contains($0) }.filter { $0.endIndex > shown.endIndex && $0.utf8.count >= 4 }.map(
