@@ -1,6 +1,6 @@
-/// How a broadcast is, by the names of status files and JSON.
+/// The condition of a broadcast, with the names of status files and JSON.
 package enum BroadcastCondition: String, Sendable {
-    /// The first picture is not there yet.
+    /// There is no picture yet.
     case starting
     case active
     case paused

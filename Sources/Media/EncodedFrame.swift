@@ -7,10 +7,10 @@ package struct EncodedFrame: Sendable {
     package let isKeyframe: Bool
     /// Width and height in pixels.
     package let dimensions: (width: UInt16, height: UInt16)
-    /// The instant that the picture shows.
+    /// The presentation time. It moves on while the screen stands still.
     package let capturedAt: Instant
-    /// When the picture was taken from the screen, which is before `capturedAt` if the screen has stood still since. A picture
-    /// that was taken before the broadcast's horizon reaches nobody any more.
+    /// When the pixels left the screen: before `capturedAt` if the screen has stood still since. A picture from before
+    /// the broadcast's horizon is never sent any more.
     package let captureTime: Instant
 
     package init(

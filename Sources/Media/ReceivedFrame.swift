@@ -1,11 +1,11 @@
-/// A whole encoded frame as a peer sent it.
+/// A whole encoded frame from a peer.
 package struct ReceivedFrame: Equatable, Sendable {
     package let codec: VideoCodec
-    /// Whether it can be decoded without the frames before, as its packets say.
+    /// Whether it can be decoded alone, according to its packets.
     package let isKeyframe: Bool
-    /// When the picture was captured, in ticks of 90 kHz from anywhere, modulo 2³².
+    /// When the picture was captured, in ticks of 90 kHz from any beginning, modulo 2³².
     package let timestamp: UInt32
-    /// What a decoder takes at once; of AV1 a temporal unit in the low-overhead format. Never empty.
+    /// A unit for a decoder; for AV1 a temporal unit in the low-overhead format. Never empty.
     package let bytes: [UInt8]
 
     package init(codec: VideoCodec, isKeyframe: Bool, timestamp: UInt32, bytes: [UInt8]) {
@@ -16,14 +16,14 @@ package struct ReceivedFrame: Equatable, Sendable {
     }
 }
 
-/// Takes what peers send, one peer at a time. No method waits.
+/// Receives the frames of peers, one peer at a time. No method waits.
 package protocol FrameReceiver: AnyObject, Sendable {
-    /// A peer has come, and frames of an earlier one are over.
+    /// A peer has come. It replaces an earlier one.
     ///
     /// - Parameter requestKeyframe: asks the peer for a keyframe. Frames then begin anew with one. May be called by any thread.
     func begin(_ requestKeyframe: @escaping @Sendable () -> Void)
 
-    /// Takes the next frame. The first one is a keyframe, and so is the one after a loss.
+    /// Receives the next frame. The first one is a keyframe, and so is the one after a loss.
     func take(_ frame: ReceivedFrame)
 
     /// The peer has gone.

@@ -1,14 +1,14 @@
 package import Time
 
-/// A packet of Opus as a peer sent it. Packets may be missing, come twice, and overtake each other.
+/// A packet of Opus from a peer. Packets may be missing, come twice, and overtake each other.
 package struct ReceivedSound: Equatable, Sendable {
-    /// Of its RTP packet.
+    /// The number of its RTP packet.
     package let sequenceNumber: UInt16
-    /// When its first sample was heard, in ticks of 48 kHz from anywhere, modulo 2³².
+    /// When its first sample was heard, in ticks of 48 kHz from any beginning, modulo 2³².
     package let timestamp: UInt32
-    /// When it came.
+    /// When it arrived.
     package let arrivedAt: Instant
-    /// How loud it is by the peer's own account, in decibels below the loudest, 0 to 127 (RFC 6464); nil if it does not say.
+    /// Its level according to the peer, in decibels below the loudest, 0 to 127 (RFC 6464); nil if unknown.
     package let level: UInt8?
     /// The payload, untrusted; never empty.
     package let bytes: [UInt8]
@@ -19,12 +19,12 @@ package struct ReceivedSound: Equatable, Sendable {
     }
 }
 
-/// Takes the sound that peers send, any number at once. No method waits.
+/// Receives the sound of any number of peers at once. No method waits.
 package protocol SoundReceiver: AnyObject, Sendable {
     /// A peer that may send sound has come.
     func begin(_ peer: ParticipantID)
 
-    /// Takes a packet.
+    /// Receives a packet.
     ///
     /// - Parameters:
     ///   - packet: of a stream that begins with the first packet of its peer.

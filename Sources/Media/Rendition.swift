@@ -1,7 +1,7 @@
-/// One encode of the broadcast's picture. It is known by its identity, never by its codec: two renditions of one codec
-/// may run beside each other.
+/// One encode of the broadcast's picture. It is identified by its ID, never by its codec: there may be two renditions
+/// of one codec.
 package struct Rendition: Sendable, Equatable, Identifiable {
-    /// Names a rendition within one sender.
+    /// Identifies a rendition within one sender.
     package struct ID: Hashable, Sendable {
         package let number: Int
 
@@ -10,8 +10,8 @@ package struct Rendition: Sendable, Equatable, Identifiable {
 
     package let id: ID
     package let codec: VideoCodec
-    /// Its place on the ladder: 0 for the receivers whose links carry most, and a step further down for each group of those that
-    /// cannot follow. All rungs have one size and one bitrate at the most; links alone make the lower ones smaller.
+    /// Its place on the ladder: 0 for the receivers whose links carry most, and one more for each group that cannot
+    /// follow. All rungs have the same size and the same highest bitrate. Only links make the lower ones smaller.
     package let rung: Int
     /// Pixels, even.
     package let width: Int

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The bitrate that the user has set, in bits a second. It is the sender's own: encoders follow it and packets are paced by it, and
-/// what links carry only bounds it. Any thread may read it.
+/// The user's bitrate, in bits a second. It belongs to the sender: encoders follow it, packets are paced by it, and
+/// links can only lower it. Any thread may read it.
 package final class TargetBitrate: Sendable {
     private let value: Atomic<Int>
 
