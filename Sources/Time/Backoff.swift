@@ -1,6 +1,6 @@
 /// The waits after failures in a row: each is longer than the one before, up to a limit.
 package struct Backoff: Sendable, Equatable {
-    /// How much longer each wait is.
+    /// The growth of the waits.
     package enum Growth: Sendable {
         /// Twice as long.
         case double
@@ -25,12 +25,12 @@ package struct Backoff: Sendable, Equatable {
         next = range.lowerBound
     }
 
-    /// An attempt has failed. Returns how long to wait before the next one.
+    /// Records a failure. Returns how long to wait before the next attempt.
     package mutating func fail() -> Duration {
         defer { next = min(growth.after(next), range.upperBound) }
         return next
     }
 
-    /// An attempt has succeeded: the failures before it are forgotten.
+    /// Records a success: the failures before it no longer count.
     package mutating func succeed() { next = range.lowerBound }
 }

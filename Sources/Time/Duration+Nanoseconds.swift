@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds, rounded towards zero, and limited to what 64 bits hold: 292 years.
+    /// Whole nanoseconds, rounded towards zero, and limited to the range of 64 bits: 292 years.
     public var nanoseconds: Int64 {
         // Up to 9 s a division of 64 bits is enough, and four times as fast.
         if let few = Int64(exactly: attoseconds) { return few / 1_000_000_000 }

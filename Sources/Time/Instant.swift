@@ -1,8 +1,8 @@
-/// An instant of the one clock of the program, CLOCK_MONOTONIC, which all processes of a machine share.
+/// An instant of the program's one clock, CLOCK_MONOTONIC, which all processes of a machine share.
 ///
-/// Arithmetic with durations stays within the range: what would lie before the clock's start is its start.
+/// Arithmetic with durations stays within the range. A result before the clock's start is its start.
 public struct Instant: InstantProtocol, Sendable {
-    /// Nanoseconds since the clock's start, as files of the bridge hold them.
+    /// Nanoseconds since the clock's start, as in files of the bridge.
     public let nanoseconds: UInt64
 
     /// The clock's start: no instant is earlier.
@@ -14,7 +14,7 @@ public struct Instant: InstantProtocol, Sendable {
     /// The instant after a duration, which may be negative.
     public func advanced(by duration: Duration) -> Instant { advanced(byNanoseconds: duration.nanoseconds) }
 
-    /// The instant after a step in nanoseconds, for loops that do without the 128 bits of a `Duration`.
+    /// The instant after a step in nanoseconds, for loops without the 128 bits of a `Duration`.
     package func advanced(byNanoseconds step: Int64) -> Instant {
         let (sum, overflows) =
             step < 0
@@ -45,7 +45,7 @@ public struct Instant: InstantProtocol, Sendable {
     public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
 }
 
-/// The earliest of several instants, each of which may be missing.
+/// The earliest of several instants; nil ones are ignored.
 package func earliest(_ first: Instant?, _ second: Instant?, _ third: Instant? = nil, _ fourth: Instant? = nil)
     -> Instant?
 {
