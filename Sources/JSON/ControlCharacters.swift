@@ -17,9 +17,9 @@ extension String {
         replacingControls { $0 == kept ? String($0) : "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
-    /// JSON of the same value, with its control characters as escapes (RFC 8259 §7). They stand in strings alone.
+    /// JSON of the same value, with control characters as escapes (RFC 8259 §7). They only occur in strings.
     package func escapingControlsOfJSON() -> String {
-        // No control character lies beyond the first 65536.
+        // No control character is beyond the first 65536.
         replacingControls { "\\u" + String(0x1_0000 + $0.value, radix: 16).dropFirst() }
     }
 

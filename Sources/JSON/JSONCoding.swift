@@ -1,8 +1,8 @@
 import FoundationEssentials
 
 extension Encodable {
-    /// JSON without a line feed: keys in snake_case, in the order of their bytes; slashes stay as they are. A property's name has no acronym after
-    /// its first letter, as `plain_rtp` would not be read as `plainRTP` again.
+    /// JSON without a line feed. Keys are in snake_case, in the order of their bytes. Slashes are not escaped. A
+    /// property's name must have no acronym after its first letter: `plain_rtp` would not be read as `plainRTP` again.
     ///
     /// - Throws: `EncodingError`, for a number that is not finite.
     package func jsonLine() throws -> String {
@@ -17,9 +17,9 @@ extension Encodable {
 }
 
 extension Decodable {
-    /// Reads what `jsonLine` writes.
+    /// Reads the output of `jsonLine`.
     ///
-    /// - Throws: `DecodingError`, for a text that is no JSON or holds another type.
+    /// - Throws: `DecodingError`, for a text that is not JSON or has another type.
     package init(jsonLine line: String) throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

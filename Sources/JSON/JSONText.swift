@@ -1,12 +1,12 @@
-/// A value of JSON as it was written (RFC 8259): it is passed on byte for byte, and read only where somebody needs to.
+/// A JSON value in its original text (RFC 8259). It is passed on byte for byte, and only read where needed.
 package struct JSONText: Sendable, Hashable {
     /// UTF-8, without white space around it.
     package let bytes: ArraySlice<UInt8>
 
-    /// Values may lie so deep in each other.
+    /// The deepest nesting of values.
     package static let depthLimit = 64
 
-    /// Takes a text that holds one value and nothing else; nil if it does not.
+    /// Takes a text that is exactly one value; nil for any other.
     package init?(_ text: some Collection<UInt8>) {
         self.init(slice: Array(text)[...])
     }
@@ -52,22 +52,22 @@ package struct JSONText: Sendable, Hashable {
         bytes.first.map { $0 == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ?? false
     }
 
-    /// The values of an array; nil if it is none.
+    /// The values of an array; nil for another value.
     package var elements: [JSONText]? {
         var scanner = JSONScanner(bytes)
         return scanner.elements()
     }
 
-    /// The members of an object in their order; nil if it is none.
+    /// The members of an object in their order; nil for another value.
     package var members: [(name: String, value: JSONText)]? {
         var scanner = JSONScanner(bytes)
         return scanner.members()
     }
 
-    /// The value of the last member of an object that has a name.
+    /// The value of an object's last member of this name.
     package subscript(name: String) -> JSONText? { members?.last { $0.name == name }?.value }
 
-    /// The characters of a string; nil if it is none, or names half a surrogate pair.
+    /// The characters of a string; nil for another value, or for half a surrogate pair.
     package var string: String? {
         guard bytes.first == UInt8(ascii: "\"") else { return nil }
         let inner = bytes.dropFirst().dropLast()
@@ -75,7 +75,7 @@ package struct JSONText: Sendable, Hashable {
         return unescaped(inner)
     }
 
-    /// A number without fraction and exponent; nil if it is none.
+    /// A number without fraction and exponent; nil for another value.
     package var integer: Int? { isNumber ? Int(String(decoding: bytes, as: UTF8.self)) : nil }
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -85,7 +85,7 @@ private func unescaped(_ escaped: ArraySlice<UInt8>) -> String? {
     var units: [UInt16] = []
     var result = ""
     var rest = escaped
-    /// Escapes name units of UTF-16, two for what lies beyond the basic plane.
+    /// Escapes are units of UTF-16, two for a character beyond the basic plane.
     func flush() -> Bool {
         defer { units = [] }
         guard let text = String(validating: units, as: UTF16.self) else { return false }
@@ -115,7 +115,7 @@ private func unescaped(_ escaped: ArraySlice<UInt8>) -> String? {
     return flush() ? result : nil
 }
 
-/// Reads values from the begin of a text on; what is not JSON ends it.
+/// Reads values from the beginning of a text. Text that is not JSON ends it.
 private struct JSONScanner {
     private var rest: ArraySlice<UInt8>
     private var depth = 0
