@@ -1,5 +1,5 @@
-/// Answers as they come by a pipe: the number of the question in a byte, and for each file its length in four bytes, the lowest first,
-/// before its content. All bits of the length are set for a file that cannot be read. Sans-IO.
+/// Answers from a pipe: the number of the question in a byte, and for each file its length in four bytes, the lowest
+/// first, before its content. All bits of the length are set for a file that cannot be read. Sans-IO.
 package struct FileAnswers {
     private static let missing = UInt32.max
 
@@ -10,7 +10,7 @@ package struct FileAnswers {
 
     package mutating func take(_ more: [UInt8]) { bytes += more }
 
-    /// Takes the first answer; nil if it is yet to come.
+    /// Takes the first answer; nil if it has not come completely.
     package mutating func next() -> (number: UInt8, files: [[UInt8]?])? {
         guard let number = bytes.first else { return nil }
         var rest = bytes.dropFirst()

@@ -1,14 +1,14 @@
 import Glibc
 package import Posix
 
-/// A process of this program that helps another one, by pipes. It has nothing but what it is given, and ends with the one that has started it.
-/// Start it before the first thread.
+/// A process of this program that helps another one, by pipes. It inherits only the given descriptors and variables,
+/// and ends with its parent. Start it before the first thread.
 package struct HelperProcess: ~Copyable, Sendable {
     private static let thisProgram = "/proc/self/exe"
 
-    /// To its standard input: writing does not wait.
+    /// The pipe to its standard input; writing does not block.
     package let input: FileDescriptor
-    /// From its standard output: reading does not wait.
+    /// The pipe from its standard output; reading does not block.
     package let output: FileDescriptor
 
     /// - Parameters:
@@ -28,9 +28,9 @@ package struct HelperProcess: ~Copyable, Sendable {
         self.output = output
     }
 
-    /// Starts one that prints nothing.
+    /// Starts a helper without output.
     ///
-    /// - Returns: its standard input, which waits where it is full. It ends when that is closed.
+    /// - Returns: the pipe to its standard input, which blocks when it is full. Closing it ends the helper.
     package static func silent(
         _ words: [String],
         inheriting variables: Set<String>

@@ -1,26 +1,26 @@
 import Posix
 
-/// Lines as they come in pieces. Sans-IO, but for `read`.
+/// Splits pieces of text into lines. Sans-IO, except for `read`.
 package struct LineReader: Sendable {
     package enum Piece: Equatable, Sendable {
-        /// The lines that are whole now, which may be none, without their ends. Bytes that are no UTF-8 are replaced.
+        /// The complete lines without their ends, perhaps none. Invalid UTF-8 is replaced.
         case lines([String])
-        /// Nothing has come.
+        /// There is nothing to read yet.
         case nothing
-        /// Nothing will come.
+        /// There is nothing more to read.
         case end
     }
 
     private let longest: Int
     private var bytes: [UInt8] = []
 
-    /// - Parameter longest: bytes that a line may have without its end, of those that come in several pieces.
+    /// - Parameter longest: the most bytes of a line without its end, if it comes in several pieces.
     package init(longest: Int) { self.longest = longest }
 
-    /// Whether more has come of a line than it may have: end it there, or forget it.
+    /// Whether the present line exceeds the limit. End it there, or forget it.
     package var isTooLong: Bool { bytes.count > longest }
 
-    /// Takes what has come, and returns the lines that are whole.
+    /// Adds a piece, and returns the complete lines.
     package mutating func take(_ more: some Collection<UInt8>) -> [String] {
         bytes += more
         var lines: [String] = []
@@ -31,15 +31,15 @@ package struct LineReader: Sendable {
         return lines
     }
 
-    /// Forgets what has come of the next line.
+    /// Drops the present line.
     package mutating func forget() { bytes = [] }
 
-    /// Reads what is there.
+    /// Reads a piece.
     ///
     /// - Parameters:
-    ///   - descriptor: one that does not wait.
-    ///   - limit: bytes that are read at the most.
-    /// - Throws: `SystemError` if the descriptor is of no use any more.
+    ///   - descriptor: a non-blocking one.
+    ///   - limit: the most bytes to read.
+    /// - Throws: `SystemError` if the descriptor is unusable.
     package mutating func read(from descriptor: Int32, limit: Int = 4096) throws -> Piece {
         var chunk = [UInt8](repeating: 0, count: limit)
         let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: descriptor, into: $0) }

@@ -3,11 +3,12 @@ package import Posix
 import Synchronization
 import Time
 
-/// Files that a process reads again after it has given up files. Another process reads them, which has their folders and nothing else.
+/// Files that a process reads again after it has given up files. A helper process reads them. It has access to their
+/// folders and nothing else.
 ///
-/// Such files are often renewed by putting another file, or another link, in the place of the first one.
+/// Such files are often renewed by replacing them, or a link, by another one.
 package final class NamedFiles: Sendable {
-    /// The process that reads them has ended. It cannot be started again, as a process in its sandbox starts no others.
+    /// The helper process has ended. It cannot be started again: a process in its sandbox cannot start others.
     package struct End: Sendable {
         /// The paths of the files.
         package let files: [String]
@@ -31,18 +32,18 @@ package final class NamedFiles: Sendable {
         case late, ended
     }
 
-    /// How long the files may take to be read.
+    /// The longest time for reading the files.
     private static let patience = Duration.seconds(1)
 
     private let end: End
     private let ended: @Sendable (End) -> Void
     private let state: Mutex<State>
 
-    /// Starts the process that reads, which ends with this one. Call it before the first thread starts.
+    /// Starts the helper process, which ends with this process. Call it before the first thread starts.
     ///
     /// - Parameters:
     ///   - what: the name of the files for people, such as "the token".
-    ///   - ended: is called once if that process has ended, on the thread that wants to read next.
+    ///   - ended: called once if the helper has ended, on the thread of the next read.
     package convenience init(
         _ paths: [String],
         _ what: String,
@@ -53,7 +54,7 @@ package final class NamedFiles: Sendable {
     }
 
     /// - Parameters:
-    ///   - questions: the pipe to the process that reads.
+    ///   - questions: the pipe to the helper.
     ///   - answers: the pipe from it.
     package init(
         _ paths: [String],
@@ -72,7 +73,7 @@ package final class NamedFiles: Sendable {
 
     /// The bytes of each file, in the order of the paths; nil for one that cannot be read.
     ///
-    /// - Returns: nil if no answer comes within a second, or the process that reads has ended.
+    /// - Returns: nil if no answer comes within a second, or the helper has ended.
     package func read() -> [[UInt8]?]? {
         let answer = state.withLock { state -> Answer in
             guard !state.hasEnded else { return .late }
@@ -96,7 +97,7 @@ package final class NamedFiles: Sendable {
             return error.code == EPIPE ? .ended : .late
         }
         while true {
-            // One to an earlier question came too late.
+            // An answer to an earlier question came too late.
             while let answer = state.received.next() {
                 if answer.number == state.number { return .files(answer.files) }
             }
@@ -107,7 +108,7 @@ package final class NamedFiles: Sendable {
         }
     }
 
-    /// The bytes that have come, which may be none; nil at the end.
+    /// The received bytes, perhaps none; nil at the end.
     private static func read(from descriptor: Int32) -> [UInt8]? {
         withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { buffer in
             guard let count = try? readAvailable(from: descriptor, into: buffer) else { return [] }

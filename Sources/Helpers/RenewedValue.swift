@@ -1,21 +1,21 @@
 import Synchronization
 
-/// A value that files have, as they have it now.
+/// The present value of files.
 package final class RenewedValue<Value: Sendable>: Sendable {
     private let files: NamedFiles
     private let renew: @Sendable (inout Value, [[UInt8]?]) -> Void
-    /// As it was read last.
+    /// The value at the last successful read.
     private let last: Mutex<Value>
 
     /// - Parameters:
     ///   - first: the value in the files now.
-    ///   - renew: changes the value as the files have it, in their order; nil for one that cannot be read.
+    ///   - renew: changes the value to that of the files, in their order; nil for one that cannot be read.
     package init(_ first: Value, from files: NamedFiles, renew: @escaping @Sendable (inout Value, [[UInt8]?]) -> Void) {
         (self.files, self.renew) = (files, renew)
         last = Mutex(first)
     }
 
-    /// The value in the files now, or when they could be read last. Waits a second at the most.
+    /// The value in the files now, or at the last successful read. Waits up to a second.
     package func current() -> Value {
         last.withLock { last in
             if let read = files.read() { renew(&last, read) }
