@@ -15,24 +15,24 @@ package protocol MediaSink: AnyObject, Sendable {
     /// instant in the demand passes is no change.
     func demand(for rendition: Rendition.ID, at now: Instant) -> Demand
 
-    /// Receives a frame of a rendition that the sink wants.
+    /// Sends a frame of a rendition that the sink wants.
     ///
     /// - Parameter bytes: the encoder's output, one whole frame; valid until the call returns.
     /// - Throws: any error if the sink is broken. The sender then reports it and gives it no more frames.
-    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws
+    func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws
 
-    /// Reports that of the renditions of its rung, this one suits the picture best. A sink may move receivers of
-    /// several codecs to it.
+    /// Reports that of the renditions of its rung, this one suits the picture best. A sink may move receivers that
+    /// accept several codecs to it.
     func prefer(_ rendition: Rendition)
 
     /// The sink's demand for the broadcast's sound now. After each change, the sink wakes the sender.
     func soundDemand(at now: Instant) -> SoundDemand
 
-    /// Receives a packet of sound, if it wants any. A packet that it cannot accept is lost, as on a network.
+    /// Sends a packet of sound, if the sink wants any. A packet that it cannot accept is lost, as on a network.
     ///
     /// - Parameter packet: valid until the call returns.
-    /// - Throws: as `take` of frames.
-    func take(sound packet: Span<UInt8>, _ sound: EncodedSound) throws
+    /// - Throws: as `send` of frames.
+    func send(sound packet: Span<UInt8>, _ sound: EncodedSound) throws
 }
 
 /// A sink's demand for a rendition.

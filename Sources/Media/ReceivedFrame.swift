@@ -24,7 +24,7 @@ package protocol FrameReceiver: AnyObject, Sendable {
     func begin(_ requestKeyframe: @escaping @Sendable () -> Void)
 
     /// Receives the next frame. The first one is a keyframe, and so is the one after a loss.
-    func take(_ frame: ReceivedFrame)
+    func receive(_ frame: ReceivedFrame)
 
     /// The peer has gone.
     func end()

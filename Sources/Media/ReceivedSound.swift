@@ -29,7 +29,7 @@ package protocol SoundReceiver: AnyObject, Sendable {
     /// - Parameters:
     ///   - packet: of a stream that begins with the first packet of its peer.
     ///   - peer: between its `begin` and its `end`.
-    func take(_ packet: ReceivedSound, from peer: ParticipantID)
+    func receive(_ packet: ReceivedSound, from peer: ParticipantID)
 
     /// The peer has gone.
     func end(_ peer: ParticipantID)

@@ -127,7 +127,7 @@ package final class PeerGroup: MediaSink {
     }
 
     /// Sends a frame to all peers that get its rendition, unless its picture was taken before the horizon.
-    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
+    package func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let rendition = frame.rendition
@@ -152,7 +152,7 @@ package final class PeerGroup: MediaSink {
     package func soundDemand(at now: Instant) -> SoundDemand { shared.withLock { $0.soundDemand } }
 
     /// Sends a packet of sound to all peers that get it.
-    package func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {
+    package func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let packet = packet.withUnsafeBufferPointer { Array($0) }
         shared.withLock { shared in
             if shared.work.sound.count < Self.soundLimit { shared.work.sound.append((packet, sound)) }

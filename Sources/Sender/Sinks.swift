@@ -92,10 +92,10 @@ package final class Sinks: Sendable {
     }
 
     /// Lends a frame to each sink in turn, without a copy. None may wait: one that has to has a queue and a thread of its own.
-    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
+    func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
             // A sink that throws in several renditions is reported once.
-            do { try sink.take(bytes, frame) } catch { if remove(sink) { report("\(error)") } }
+            do { try sink.send(bytes, frame) } catch { if remove(sink) { report("\(error)") } }
         }
     }
 
@@ -114,9 +114,9 @@ package final class Sinks: Sendable {
         return sum
     }
 
-    func take(sound packet: Span<UInt8>, _ sound: EncodedSound, at now: Instant) {
+    func send(sound packet: Span<UInt8>, _ sound: EncodedSound, at now: Instant) {
         for sink in all where sink.soundDemand(at: now).isWanted {
-            do { try sink.take(sound: packet, sound) } catch { if remove(sink) { report("\(error)") } }
+            do { try sink.send(sound: packet, sound) } catch { if remove(sink) { report("\(error)") } }
         }
     }
 

@@ -88,7 +88,7 @@ package final class TalkBack: SoundReceiver {
 
     // MARK: - Sound
 
-    package func take(_ packet: ReceivedSound, from id: ParticipantID) {
+    package func receive(_ packet: ReceivedSound, from id: ParticipantID) {
         let isQuiet = OpusPacket.isQuiet(packet.bytes)
         let isNews = access.change { engine, _ in
             state.withLock { state in

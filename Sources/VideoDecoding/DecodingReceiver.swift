@@ -61,7 +61,7 @@ package final class DecodingReceiver: FrameReceiver {
         bell.ring()
     }
 
-    package func take(_ frame: ReceivedFrame) {
+    package func receive(_ frame: ReceivedFrame) {
         let request = state.withLock { state -> (@Sendable () -> Void)? in
             if state.isClosed || state.awaitsKeyframe && !frame.isKeyframe { return nil }
             guard state.work.count < Self.limit else {

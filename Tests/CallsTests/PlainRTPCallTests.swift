@@ -83,7 +83,7 @@ struct Receiver: ~Copyable {
             capturedAt: now,
             captureTime: captureTime ?? now
         )
-        call.take([UInt8](repeating: 7, count: size).span, frame)
+        call.send([UInt8](repeating: 7, count: size).span, frame)
         return call.statistics.frames > count
     }
 

@@ -55,7 +55,7 @@ import Time
     }
 
     private func hear(_ packet: [UInt8], at capturedAt: Instant = MonotonicClock.now(), on call: PlainRTPCall) {
-        call.take(sound: packet.span, EncodedSound(capturedAt: capturedAt))
+        call.send(sound: packet.span, EncodedSound(capturedAt: capturedAt))
     }
 
     private func name(in report: [RTCPPacket]) -> String? {
@@ -96,7 +96,7 @@ import Time
             capturedAt: now,
             captureTime: now
         )
-        call.take([UInt8](repeating: 7, count: 100).span, frame)
+        call.send([UInt8](repeating: 7, count: 100).span, frame)
         let picture = try RTPPacket(parsing: try Receiver.next(place.pictures.rtp).bytes)
         let reports = try [Receiver.next(place.sound.rtcp), Receiver.next(place.pictures.rtcp)].map {
             try RTCPPacket.parse($0.bytes)

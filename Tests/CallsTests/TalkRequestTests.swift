@@ -16,7 +16,7 @@ final class DeafReceiver: SoundReceiver {
     init(_ access: AccessControl) { self.access = access }
 
     func begin(_ id: ParticipantID) { access.change { engine, _ in engine.begin(id) } }
-    func take(_ packet: ReceivedSound, from id: ParticipantID) {}
+    func receive(_ packet: ReceivedSound, from id: ParticipantID) {}
     func end(_ id: ParticipantID) { access.change { $0.end(id, at: $1) } }
 }
 

@@ -57,7 +57,7 @@ final class QueuedSink: MediaSink {
         return demand
     }
 
-    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
+    func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
         var copy: [UInt8] = []
         copy.reserveCapacity(bytes.count)
         for index in bytes.indices { copy.append(bytes[index]) }
@@ -80,7 +80,7 @@ final class QueuedSink: MediaSink {
 
     func soundDemand(at now: Instant) -> SoundDemand { .none }
 
-    func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+    func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
 
     /// Ends the thread after the frame at hand; what waits is dropped.
     func close() {
@@ -103,7 +103,7 @@ final class QueuedSink: MediaSink {
                 bell.wait(while: rings)
                 continue
             }
-            do { try sink.take(bytes.span, frame) } catch {
+            do { try sink.send(bytes.span, frame) } catch {
                 // The next frame is let in, to throw this.
                 let wakeSender = state.withLock { state in
                     state.failure = error

@@ -27,7 +27,7 @@ import VideoEncoding
 
         func setWaker(_ wake: @escaping @Sendable () -> Void) {}
         func demand(for rendition: Rendition.ID, at now: Instant) -> Demand { Demand(isWanted: true) }
-        func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
+        func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
             try state.withLock { state in
                 state.captureTime = state.captureTime ?? frame.captureTime
                 if let writer = state.writer.take() { try writer.stop() }
@@ -37,7 +37,7 @@ import VideoEncoding
 
         func soundDemand(at now: Instant) -> SoundDemand { .none }
 
-        func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+        func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
     }
 
     /// Invariant: oneClock.

@@ -58,7 +58,7 @@ final class TestSink: MediaSink {
         return demand
     }
 
-    func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
+    func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) throws {
         let note = Frame(frame: frame, size: bytes.count, thread: pthread_self())
         state.withLock { state in
             state.frames.append(note)
@@ -71,6 +71,6 @@ final class TestSink: MediaSink {
 
     func soundDemand(at now: Instant) -> SoundDemand { .none }
 
-    func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
+    func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {}
 
 }

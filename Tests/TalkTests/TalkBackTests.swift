@@ -47,7 +47,7 @@ import Time
 
         func send(_ count: Int, from peer: ParticipantID = 7) {
             for _ in 0..<count {
-                if let packet = speech.next(at: MonotonicClock.now()) { talk.take(packet, from: peer) }
+                if let packet = speech.next(at: MonotonicClock.now()) { talk.receive(packet, from: peer) }
             }
         }
     }

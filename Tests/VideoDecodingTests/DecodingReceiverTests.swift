@@ -55,7 +55,7 @@ import VideoEncoding
         let receiver = try shown.receiver()
         defer { receiver.close() }
         receiver.begin { shown.request() }
-        receiver.take(Self.keyframe)
+        receiver.receive(Self.keyframe)
         try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
         receiver.end()
         try wait(until: "it is gone") { shown.state.withLock { $0.cleared } == 1 }
@@ -69,12 +69,12 @@ import VideoEncoding
         defer { receiver.close() }
         receiver.begin { shown.request() }
         let damaged = ReceivedFrame(codec: .vp9, isKeyframe: true, timestamp: 0, bytes: [1, 2, 3])
-        receiver.take(damaged)
+        receiver.receive(damaged)
         try wait(until: "a keyframe is asked for") { shown.state.withLock { $0.requests } == 1 }
-        receiver.take(damaged)
+        receiver.receive(damaged)
         try wait(until: "another one is asked for") { shown.state.withLock { $0.requests } == 2 }
-        receiver.take(ReceivedFrame(codec: .vp8, isKeyframe: false, timestamp: 0, bytes: Self.keyframe.bytes))
-        receiver.take(Self.keyframe)
+        receiver.receive(ReceivedFrame(codec: .vp8, isKeyframe: false, timestamp: 0, bytes: Self.keyframe.bytes))
+        receiver.receive(Self.keyframe)
         try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
         #expect(shown.state.withLock { $0.sentences.count } == 1)
     }
@@ -87,10 +87,10 @@ import VideoEncoding
         receiver.begin { shown.request() }
         // 65536x65536.
         let bytes: [UInt8] = [0x82, 0x49, 0x83, 0x42, 0x2F, 0xFF, 0xFF, 0xFF, 0xF0, 0]
-        receiver.take(ReceivedFrame(codec: .vp9, isKeyframe: true, timestamp: 0, bytes: bytes))
+        receiver.receive(ReceivedFrame(codec: .vp9, isKeyframe: true, timestamp: 0, bytes: bytes))
         try wait(until: "it is told") { shown.state.withLock { $0.sentences.count } == 1 }
-        receiver.take(ReceivedFrame(codec: .vp9, isKeyframe: false, timestamp: 0, bytes: bytes))
-        receiver.take(Self.keyframe)
+        receiver.receive(ReceivedFrame(codec: .vp9, isKeyframe: false, timestamp: 0, bytes: bytes))
+        receiver.receive(Self.keyframe)
         try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
         #expect(shown.state.withLock { $0.requests } == 0)
     }
@@ -102,12 +102,12 @@ import VideoEncoding
         defer { receiver.close() }
         receiver.begin { shown.request() }
         shown.state.withLock { $0.holds = true }
-        receiver.take(Self.keyframe)
+        receiver.receive(Self.keyframe)
         receiver.end()
         receiver.begin { shown.request() }
         shown.state.withLock { $0.holds = false }
         try wait(until: "it is gone") { shown.state.withLock { $0.cleared } == 1 }
-        receiver.take(Self.keyframe)
+        receiver.receive(Self.keyframe)
         try wait(until: "another one is there") { shown.state.withLock { !$0.sizes.isEmpty } }
         receiver.begin { shown.request() }
         try wait(until: "that is gone, too") { shown.state.withLock { $0.cleared } == 2 }
@@ -120,12 +120,12 @@ import VideoEncoding
         defer { receiver.close() }
         receiver.begin { shown.request() }
         shown.state.withLock { $0.takesMore = false }
-        receiver.take(Self.keyframe)
+        receiver.receive(Self.keyframe)
         try wait(until: "a picture is there") { shown.state.withLock { $0.sizes.count } == 1 }
-        for _ in 0..<3 * DecodingReceiver.limit { receiver.take(Self.keyframe) }
+        for _ in 0..<3 * DecodingReceiver.limit { receiver.receive(Self.keyframe) }
         receiver.end()
         receiver.begin { shown.request() }
-        receiver.take(Self.keyframe)
+        receiver.receive(Self.keyframe)
         receiver.close()
         let (pictures, cleared) = shown.state.withLock { ($0.sizes.count, $0.cleared) }
         #expect(pictures == 1 && cleared == 0)
@@ -138,10 +138,10 @@ import VideoEncoding
         defer { receiver.close() }
         receiver.begin { shown.request() }
         shown.state.withLock { $0.holds = true }
-        for _ in 0..<3 * DecodingReceiver.limit { receiver.take(Self.keyframe) }
+        for _ in 0..<3 * DecodingReceiver.limit { receiver.receive(Self.keyframe) }
         #expect(shown.state.withLock { $0.requests } >= 1)
         shown.state.withLock { $0.holds = false }
-        receiver.take(Self.keyframe)
+        receiver.receive(Self.keyframe)
         try wait(until: "a picture is there") { shown.state.withLock { !$0.sizes.isEmpty } }
         #expect(shown.state.withLock { $0.sizes.count } <= 2 * DecodingReceiver.limit)
     }

@@ -8,7 +8,7 @@ package import Time
 
 /// A video stream to one address over plain RTP: a session, its two sockets and its thread.
 ///
-/// `take` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
+/// `send` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
 /// of the call's own, which also takes the receiver's feedback. Close the call: until then its thread keeps it alive.
 package final class PlainRTPCall: MediaSink {
     /// The sender makes no frame while the packets of earlier frames need longer than this to leave.
@@ -153,7 +153,7 @@ package final class PlainRTPCall: MediaSink {
 
     /// Packetizes one encoded frame and sends what the pace allows. The frame is dropped, and a keyframe demanded, if too much
     /// waits or its picture is beyond the horizon.
-    package func take(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
+    package func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let mustWake = state.withLock { state in
@@ -186,7 +186,7 @@ package final class PlainRTPCall: MediaSink {
     }
 
     /// Sends a packet of sound, unless it was heard before the horizon.
-    package func take(sound packet: Span<UInt8>, _ sound: EncodedSound) {
+    package func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let packet = packet.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let mustWake = state.withLock { state in

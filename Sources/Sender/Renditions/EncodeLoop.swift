@@ -147,7 +147,7 @@ final class EncodeLoop {
         let result = try stream.encode(picture.nv12, capturedAt: capturedAt, action, now: now, &statistics) {
             [sinks] bytes, frame in
             byteCount = bytes.count
-            encode.give { sinks.take(bytes, frame, at: now) }
+            encode.give { sinks.send(bytes, frame, at: now) }
         }
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost

@@ -48,7 +48,7 @@ final class SoundLoop {
             let demand = sinks.soundDemand(at: now)
             if restsUntil.map({ now >= $0 }) ?? true { takeBlocks(demand) }
             if let (packet, sound) = engine.takeKeepAlive(isKeptAlive: demand.isKeptAlive, at: now) {
-                sinks.take(sound: [packet].span, sound, at: now)
+                sinks.send(sound: [packet].span, sound, at: now)
             }
             var statistics = engine.statistics
             (statistics.bitrate, statistics.encodeTime) = (encoder?.bitrate ?? 0, encodeTime)
@@ -129,7 +129,7 @@ final class SoundLoop {
         try encoder!.encode(engine.samples.span) { packet in
             encodeTime += MonotonicClock.threadTime() - begin
             guard engine.admits(packet.count, frame, isKeptAlive: demand.isKeptAlive, at: now) else { return }
-            sinks.take(sound: packet, EncodedSound(capturedAt: frame.capturedAt), at: now)
+            sinks.send(sound: packet, EncodedSound(capturedAt: frame.capturedAt), at: now)
         }
     }
 }

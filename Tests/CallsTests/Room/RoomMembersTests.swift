@@ -46,7 +46,7 @@ import WebRTC
     /// Takes pictures of which there are none.
     private final class Receiver: FrameReceiver {
         func begin(_ requestKeyframe: @escaping @Sendable () -> Void) {}
-        func take(_ frame: ReceivedFrame) {}
+        func receive(_ frame: ReceivedFrame) {}
         func end() {}
     }
 
