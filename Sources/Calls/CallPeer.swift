@@ -269,9 +269,9 @@ final class CallPeer: PeerDelegate {
         if peer.canSpeak { voices?.begin(id) }
     }
 
-    func peer(_ id: ParticipantID, sent frame: ReceivedFrame) { receiver?.take(frame) }
+    func peer(_ id: ParticipantID, sent frame: ReceivedFrame) { receiver?.receive(frame) }
 
-    func peer(_ id: ParticipantID, said packet: ReceivedSound) { voices?.take(packet, from: id) }
+    func peer(_ id: ParticipantID, said packet: ReceivedSound) { voices?.receive(packet, from: id) }
 
     func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
         switch signal {

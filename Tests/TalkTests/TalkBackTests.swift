@@ -102,7 +102,7 @@ import Time
         let take = { @Sendable in
             while !isOver.load(ordering: .relaxed) {
                 let now: Instant = MonotonicClock.now()
-                talk.take(ReceivedSound(sequenceNumber: 1, timestamp: 0, arrivedAt: now, bytes: packet), from: 7)
+                talk.receive(ReceivedSound(sequenceNumber: 1, timestamp: 0, arrivedAt: now, bytes: packet), from: 7)
             }
         }
         let first = try Thread(take)

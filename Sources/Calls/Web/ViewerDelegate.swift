@@ -14,5 +14,5 @@ final class ViewerDelegate: PeerDelegate {
         call.take(signal, of: session)
     }
 
-    func peer(_ id: ParticipantID, said packet: ReceivedSound) { call.peers.voices?.take(packet, from: id) }
+    func peer(_ id: ParticipantID, said packet: ReceivedSound) { call.peers.voices?.receive(packet, from: id) }
 }
