@@ -52,7 +52,7 @@ struct All: ParsableCommand {
                 section.print()
                 report.sections.append(section)
             }
-            // A run of this length may be ended before it is over.
+            // A run of this length may be interrupted.
             try report.write(to: output)
         }
         report.printGoals()

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Differential
 
-/// Compares what decoders show with what the sender believes, on random desktops.
+/// Compares the decoders' picture with the sender's account of it, on random desktops.
 struct DifferentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "differential",
