@@ -58,8 +58,7 @@ private func overheadSection(_ options: RunOptions) -> Section {
             Goal("publish, 64 readers asleep", crowded, atMost: 60, unit: "µs", digits: 1, command: command),
         ]
         let notes = [
-            "Processor time of the thread that publishes. Of more than four who sleep, another thread of the writer wakes the "
-                + "rest."
+            "Processor time of the publishing thread. It wakes up to four readers; another thread of the writer wakes the rest."
         ]
         return Section(title: "Publishing", table: table, goals: goals, notes: notes)
     } catch {

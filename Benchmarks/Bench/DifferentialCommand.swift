@@ -5,7 +5,7 @@ import Differential
 struct DifferentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "differential",
-        abstract: "Show random desktops by way of the sender, and compare what decoders make of it, bit by bit.",
+        abstract: "Send random desktops, and compare the decoders' pictures with the sender's, bit by bit.",
         discussion: "Exits 1 at the first difference, and says in which episode."
     )
 

@@ -72,7 +72,7 @@ private func soundLatencySection(_ options: RunOptions) -> Section {
             ),
         ],
         notes: [
-            "What is played and what is heard are the two channels of one device of PulseAudio.",
+            "The played and the heard sound are the two channels of one device of PulseAudio.",
             "\"Chromium to itself\" is a page that takes the same sound as a microphone, sends it by WebRTC to itself and plays it.",
         ]
     )
@@ -106,7 +106,7 @@ private func talkLatencySection(_ options: RunOptions) -> Section {
     var table = Table(["spoken to the speakers", "p50 ms", "p95 ms"])
     table.rows.append(["Chromium", sample.median(0)?.text(1) ?? sample.failureText, sample.median(1)?.text(1) ?? ""])
     return Section(
-        title: "Talk-back, from the microphone of a browser to the speakers of who shares, no delay of the network",
+        title: "Talk-back, from the microphone of a browser to the speakers of the sender, no delay of the network",
         table: table,
         goals: [soundGoal("talk-back, spoken to the speakers, p50", sample.median(0), atMost: 80, "ms", only: "talk")]
     )

@@ -158,7 +158,7 @@ final class SoundStage {
                 missing += 1
             }
         }
-        if delays.count <= missing * (speech ? 1 : 10) { throw BenchError("what was played was not heard") }
+        if delays.count <= missing * (speech ? 1 : 10) { throw BenchError("the played sound was not heard") }
         return delays
     }
 }

@@ -41,7 +41,7 @@ func stagesSection(_ options: RunOptions) -> Section {
 func trafficSection(_ options: RunOptions) -> Section {
     var table = Table(["kB per frame", "grabbed", "converted", "scaled", "encoded"])
     var notes = [
-        "Grabbed is BGRX from the X server, converted the NV12 written, scaled the NV12 read, encoded what is sent. The "
+        "Grabbed is BGRX from the X server, converted the NV12 written, scaled the NV12 read, encoded the frames sent. The "
             + "whole screen is 8294 kB of BGRX and 3110 kB of NV12. Without frames there is nothing to divide by."
     ]
     for kind in workloads where kind != "still" {

@@ -60,7 +60,7 @@ func loadSection(_ options: RunOptions) -> Section {
         goals: goals,
         notes: [
             "From the start of the navigation, by the browser's own clock; the browser runs already.",
-            "Dead servers stand at an address that nobody has: what goes there is lost without a word.",
+            "Dead servers stand at an unused address: packets to it are lost without a word.",
         ]
     )
 }

@@ -32,7 +32,7 @@ struct Options {
     init(_ arguments: some Sequence<String>) throws(WorkloadError) {
         var rest = Array(arguments)
         guard !rest.isEmpty, let scene = Scene(rawValue: rest.removeFirst()) else {
-            throw .usage("name what to draw")
+            throw .usage("name a scene")
         }
         self.scene = scene
         while !rest.isEmpty {

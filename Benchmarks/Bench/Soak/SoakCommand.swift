@@ -8,7 +8,7 @@ import Time
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Run a broadcast and senders under random faults and interaction; report leaks and what was missed.",
+        abstract: "Run a broadcast and senders under random faults and interaction; report leaks and losses.",
         discussion: "Exits 1 if anything leaked, came too late, was torn or went backwards."
     )
 

@@ -37,7 +37,7 @@ final class SoakLedger {
     }
 
     func printReport(_ readings: SoakScene.Readings, _ usage: [String: SoakScene.Usage], leftovers: [String]) {
-        var faults = Table(["what happened", "times", "median s", "longest s", "to reach", "late"])
+        var faults = Table(["fault", "times", "median s", "longest s", "to reach", "late"])
         for fault in SoakFault.allCases {
             guard let times = times[fault] else { continue }
             faults.rows.append([
