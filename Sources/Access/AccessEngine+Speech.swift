@@ -7,7 +7,6 @@ extension AccessEngine {
     static let newsInterval = Duration.seconds(60)
     /// How long a refusal holds, and the time between two requests of one participant.
     static let refusalTime = Duration.seconds(30), askingInterval = Duration.seconds(5)
-    /// The most refusals that are remembered.
     private static let mostRefusals = 1000
 
     package func talkState(of id: ParticipantID) -> TalkState {
@@ -112,7 +111,6 @@ extension AccessEngine {
         tell(.talk(id, .started(isNews: bearers[id]?.endedAt.map { now >= $0 + Self.newsInterval } ?? true)))
     }
 
-    /// Whether a participant's voice is heard.
     package func isHeard(_ id: ParticipantID) -> Bool { floor.hasPlace(id) }
 
     /// The participants whose voices are heard.

@@ -14,7 +14,6 @@ package struct AccessEngine: Sendable {
         package var talk = TalkPolicy.off
         /// The number of voices heard at once, within `Floor.placeLimits`.
         package var speakers = 1
-        /// The number of the first knock.
         package var firstKnock = 1
 
         package init() {}
@@ -22,7 +21,6 @@ package struct AccessEngine: Sendable {
 
     package enum Output: Sendable {
         case tell(AccessEvent)
-        /// The answer to a knock.
         case decided(Knock, KnockAnswer)
         /// The end of a participant's time, with its former rights.
         case ended(ParticipantID, Rights)
@@ -171,7 +169,6 @@ package struct AccessEngine: Sendable {
 
     // MARK: - Guests
 
-    /// The guest with this key.
     package func guest(_ key: GuestKey?) -> Guest? { guests[key] }
 
     /// Removes guests. They have to knock the next time.

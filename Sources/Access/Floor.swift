@@ -4,7 +4,6 @@ import Time
 /// Floor control: a limited number of participants with the right to speak is heard at once. The first to speak gets a
 /// place, and loses it to another speaker after a second of silence. Sans-IO.
 package struct Floor: Sendable {
-    /// A place on the floor.
     private struct Place {
         let since: Instant
         /// When the last sound came, and the last loud one.
@@ -16,7 +15,6 @@ package struct Floor: Sendable {
         var quietSince: Instant { loudAt ?? since }
     }
 
-    /// The number of places.
     package static let placeLimits = 1...4
     /// After so long a silence, a place goes to another speaker; without any packets, it is given up.
     static let patience = Duration.seconds(1)
@@ -101,7 +99,6 @@ package struct Floor: Sendable {
 
     func isSpeaking(_ id: ParticipantID) -> Bool { places[id]?.isSpeaking ?? false }
 
-    /// The participants with places.
     var heard: Set<ParticipantID> { Set(places.keys) }
 
     func hasPlace(_ id: ParticipantID) -> Bool { places[id] != nil }

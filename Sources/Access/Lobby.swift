@@ -109,7 +109,6 @@ struct Lobby: Sendable {
         waiting.firstIndex { $0.number == number }.map { waiting.remove(at: $0) }
     }
 
-    /// Removes the overdue knocks.
     mutating func takeOverdue(now: Instant) -> [Knock] {
         let overdue = waiting.prefix { $0.since + patience <= now }
         waiting.removeFirst(overdue.count)

@@ -8,7 +8,6 @@ package import Pixels
 
 /// The viewers that are let into a call.
 package enum AcceptPolicy: String, Codable, CaseIterable, Sendable {
-    /// All viewers.
     case all
     /// Viewers that a person accepts.
     case ask
@@ -124,13 +123,11 @@ package struct PlainSettings: Codable, Equatable, Sendable {
     package var localPort: UInt16?
 }
 
-/// All settings of a process at its start.
 package protocol ProcessSettings: Codable, Sendable {
     /// Whether it continues the work of one that died.
     var goesOn: Bool { get set }
 }
 
-/// A sender process.
 package struct SenderProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     /// In the words of the command line.
@@ -166,7 +163,6 @@ package struct SenderProcessSettings: ProcessSettings, Equatable {
     package init(of broadcast: String, into calls: [String]) { (self.broadcast, self.calls) = (broadcast, calls) }
 }
 
-/// A capture process.
 package struct CaptureProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     package var display: String?
@@ -182,7 +178,6 @@ package struct CaptureProcessSettings: ProcessSettings, Equatable {
     package init(of broadcast: String) { self.broadcast = broadcast }
 }
 
-/// A sound process.
 package struct SoundProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     package var wish = SoundWish()

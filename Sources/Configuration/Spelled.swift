@@ -34,7 +34,6 @@ package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     package init(_ advice: String) { description = advice }
 }
 
-/// Returns the value; throws the advice if it is nil.
 package func read<Value>(_ value: Value?, orElse advice: String) throws(ConfigurationError) -> Value {
     guard let value else { throw ConfigurationError(advice) }
     return value

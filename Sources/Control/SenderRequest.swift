@@ -6,7 +6,6 @@ package enum SenderRequest: ControlRequest, Equatable {
     package static let limit = 65_536
 
     case status
-    /// Disconnects a viewer.
     case kick(viewer: ParticipantID)
     case talk(viewer: ParticipantID, isOn: Bool)
     case accept(knock: Int)
@@ -16,7 +15,6 @@ package enum SenderRequest: ControlRequest, Equatable {
     /// Changes the target of rate control of all renditions, in bits a second.
     case setBitrate(bitrateBps: Int)
     case add(call: Addition)
-    /// Leaves the call of this name.
     case leave(call: String)
 
     /// A new call, with its settings. Secrets go this way, as everybody on the machine can read a command line. Each

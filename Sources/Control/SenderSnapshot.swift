@@ -35,7 +35,6 @@ package struct SenderSnapshot: Codable, Sendable {
         package var channels = 0
         /// The bitrate of the packets of the last second.
         package var bitrateBps = 0
-        /// The encoder's target.
         package var targetBps = 0
         package var packets: UInt64 = 0
         /// Blocks of 10 ms that were lost before they were encoded, or came too late.

@@ -25,7 +25,6 @@ package struct Snapshot: Sendable {
 
     /// A viewer or knock, with its sender.
     package struct Entry<Somebody: Encodable & Sendable>: Sendable {
-        /// The sender's process.
         package let sender: Int32
         package let somebody: Somebody
     }

@@ -12,7 +12,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         case waiting
     }
 
-    /// A recording stream.
     package struct Stream: Codable, Sendable, Equatable {
         /// The source of the sound server, or the number of the recorded stream.
         package var device: String

@@ -87,7 +87,6 @@ package struct PeerSnapshot: Sendable {
 }
 
 extension ViewerSnapshot {
-    /// A fact, for people.
     package struct Fact: Sendable {
         /// Its column in the table of `oriel status`; nil for none.
         package let head: String?

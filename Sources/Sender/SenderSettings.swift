@@ -1,4 +1,3 @@
-/// Settings of a sender for all renditions.
 package struct SenderSettings: Sendable {
     /// Whether a new frame ends the wait for the next tick.
     package var wakesEarly: Bool

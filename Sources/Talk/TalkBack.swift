@@ -20,10 +20,8 @@ package final class TalkBack: SoundReceiver {
         package let voice: Voice.Statistics?
     }
 
-    /// Work for the thread.
     struct Work {
         var packets: [(peer: ParticipantID, packet: ReceivedSound)] = []
-        /// The participants that are heard.
         var heard: Set<ParticipantID> = []
         /// How many times a right was taken back while sound may stand in the ring.
         var revocations: UInt64 = 0

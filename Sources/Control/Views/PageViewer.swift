@@ -1,7 +1,6 @@
 import JSON
 import Media
 
-/// A viewer, for its page.
 package struct PageViewer: Encodable, Sendable {
     private let estimateBps: Int?
     private let targetBps: Int?
@@ -32,7 +31,6 @@ package struct PageViewer: Encodable, Sendable {
         self.rows = rows.isEmpty ? nil : rows
     }
 
-    /// As one line.
     package var json: String {
         // Finite numbers and words can always be encoded.
         try! jsonLine()

@@ -24,7 +24,6 @@ final class ContentProbe {
     private struct Method {
         /// The number of sampled bands of rows, spread over the picture.
         let bands: Int
-        /// The height of a band, in rows.
         let bandHeight: Int
         /// The most encodes for one picture.
         let mostTrials: Int

@@ -15,7 +15,6 @@ final class EncodeLoop {
     private let sinks: Sinks
     private let preference: SharedPreference
     private var scalePolicy: ScalePolicy
-    /// The scale of `picture`.
     private var scale = PictureScale.full
     /// Whether the picture has changed since it was encoded.
     private var pictureIsNew = false

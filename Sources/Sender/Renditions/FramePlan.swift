@@ -37,7 +37,6 @@ extension FramePlanner {
         var ownQuantizer: Int?
     }
 
-    /// The encoder's settings for a frame.
     struct EncodeParameters {
         let forceKeyframe: Bool
         /// The frame's quantizers; nil leaves them to rate control.

@@ -28,7 +28,6 @@ struct FramePlanner {
     var measuresLink = false
     /// Whether the last keyframe shows the picture.
     var keyframeIsCurrent = false
-    /// The instant of the last frame.
     private var lastInstant: Instant
 
     /// - Parameter now: the stream's start, even if the picture has not changed for long.

@@ -14,7 +14,6 @@ package struct SoundStatistics: Sendable, Equatable {
     package internal(set) var bitrate = 0
     /// When the last packet with audible sound was sent; nil if none was.
     package internal(set) var heardAt: Instant?
-    /// Processor time of the encoder.
     package internal(set) var encodeTime = Duration.zero
 
     package init() {}
