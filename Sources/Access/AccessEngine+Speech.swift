@@ -10,7 +10,7 @@ extension AccessEngine {
     private static let mostRefusals = 1000
 
     package func talkState(of id: ParticipantID) -> TalkState {
-        guard talk != .off, let bearer = bearers[id] else { return .off }
+        guard talk != .off, let bearer = bearers[id], bearer.canSpeak else { return .off }
         if bearer.grant.rights.contains(.talk) { return floor.isSpeaking(id) ? .speaking : .granted }
         return bearer.wish == .made ? .asked : .none
     }
@@ -68,7 +68,7 @@ extension AccessEngine {
         guard let bearer = bearers[id] else { return false }
         var all = [id]
         if let guest = bearer.guest {
-            all = bearers.filter { $0.value.guest == guest }.keys.sorted()
+            all = participants(of: guest)
             refusals.removeAll { $0.key == guest }
             refusals.append((guest, now))
             refusals.removeFirst(max(0, refusals.count - Self.mostRefusals))

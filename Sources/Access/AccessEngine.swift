@@ -42,6 +42,8 @@ package struct AccessEngine: Sendable {
         }
 
         var grant: Grant
+        /// Whether it sends sound that is taken.
+        let canSpeak: Bool
         /// Identifies the participant later; nil if nothing does.
         var guest: GuestKey?
         /// Only if it has no right to speak.
@@ -153,8 +155,13 @@ package struct AccessEngine: Sendable {
     // MARK: - Participants
 
     /// Adds a participant that has come or was recognized. A refusal to speak survives coming again.
-    package mutating func begin(_ id: ParticipantID, guest key: GuestKey? = nil) {
-        if bearers[id] == nil { bearers[id] = Bearer(grant: Grant(rights: talk == .on ? [.watch, .talk] : .watch)) }
+    ///
+    /// - Parameter canSpeak: whether it sends sound that is taken.
+    package mutating func begin(_ id: ParticipantID, canSpeak: Bool = true, guest key: GuestKey? = nil) {
+        if bearers[id] == nil {
+            let rights: Rights = talk == .on && canSpeak ? [.watch, .talk] : .watch
+            bearers[id] = Bearer(grant: Grant(rights: rights), canSpeak: canSpeak)
+        }
         guard let key else { return }
         bearers[id]?.guest = key
         bearers[id]?.grant.until = guests[key]?.until
@@ -165,6 +172,20 @@ package struct AccessEngine: Sendable {
     package mutating func end(_ id: ParticipantID, at now: Instant) {
         leaveFloor(id, at: now)
         bearers[id] = nil
+    }
+
+    /// All with this key, whatever their calls.
+    func participants(of key: GuestKey) -> [ParticipantID] {
+        bearers.filter { $0.value.guest == key }.keys.sorted()
+    }
+
+    /// Removes the guest that a participant is. It has to knock the next time.
+    ///
+    /// - Returns: the guest, and the participants that go: this one and all others with its key; none if it has left.
+    package mutating func sendAway(_ id: ParticipantID) -> (guest: Guest?, participants: [ParticipantID]) {
+        guard let bearer = bearers[id] else { return (nil, []) }
+        guard let key = bearer.guest else { return (nil, [id]) }
+        return (forget { $0.key == key }.first, participants(of: key))
     }
 
     // MARK: - Guests

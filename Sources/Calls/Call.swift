@@ -10,15 +10,6 @@ package protocol Call: AnyObject, Sendable {
     /// Whether others run it, who get a moment to hear that this side leaves.
     var saysGoodbye: Bool { get }
 
-    /// Sends somebody away.
-    ///
-    /// - Returns: whether the call has this participant, who can be sent away.
-    func kick(_ id: ParticipantID) -> Bool
-
-    /// What somebody said of itself, which may be empty, and the key by which it is recognized later; nil if the call has no such
-    /// participant who can be sent away.
-    func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)?
-
     /// The machine's addresses or routes have changed: what did not work may work now.
     func networkChanged()
 
@@ -30,8 +21,6 @@ package protocol Call: AnyObject, Sendable {
 
 extension Call {
     package var saysGoodbye: Bool { false }
-    package func kick(_ id: ParticipantID) -> Bool { false }
-    package func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? { nil }
     package func networkChanged() {}
     /// Where the end of its connection tells a call enough (`WebClient.cutConnections`).
     package func slept(for time: Duration) {}
@@ -59,7 +48,7 @@ package struct CallHost: Sendable {
     /// Takes the picture of the other side, on the network thread; nil if that is not wanted.
     package let receiver: (any FrameReceiver)?
     /// Takes what the call tells, on any thread, perhaps before the call has begun.
-    package let report: @Sendable (CallReport) -> Void
+    package var report: @Sendable (CallReport) -> Void
 
     package init(
         name: String,
@@ -73,6 +62,8 @@ package struct CallHost: Sendable {
     }
 
     package var media: SentMedia { network.media }
+    /// Whether what peers say is taken.
+    var takesVoices: Bool { media.voices != nil }
 
     /// - Parameter sentence: about the call, without its name.
     func tell(_ event: CallReport.Event, _ sentence: String) { report(CallReport(event, "\(name): \(sentence)")) }

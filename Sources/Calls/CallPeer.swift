@@ -1,3 +1,4 @@
+import Access
 import ICE
 import Media
 import Peers
@@ -26,6 +27,26 @@ final class CallPeer: PeerDelegate {
         case ended(why: String, EndReason, isFinal: Bool)
     }
 
+    /// What is known and wanted of the other side from the beginning.
+    struct Other: Sendable {
+        /// Where it is, for people.
+        var place: String
+        /// What it says of itself.
+        var name = ""
+        /// By what it is recognized later; nil for nothing.
+        var guest: GuestKey?
+        /// Who sees and hears what it gets.
+        var audience = Audience.one
+        /// Of STUN and TURN, for an offer, beside those of all peers.
+        var servers: [ICEServer] = []
+        /// Whether its voice is wanted, for which an offer has the sound in any case.
+        var takesVoice = false
+        /// Takes the picture that it sends; nil if that is not wanted.
+        var receiver: (any FrameReceiver)?
+        /// Sends it away; nil for a server.
+        var kick: (@Sendable (CallPeer) -> Void)?
+    }
+
     private enum Stage {
         case none
         case offered(ParticipantID, SessionOffer?)
@@ -36,46 +57,22 @@ final class CallPeer: PeerDelegate {
     }
 
     private let peers: PeerGroup
-    private let codecs: [[VideoCodec]]
-    private let call: String
-    private let audience: Audience
-    private let place: String
-    /// Servers of STUN and TURN beside those of all peers.
-    private let servers: [ICEServer]
-    /// Takes the picture that the other side sends; nil if that is not wanted.
-    private let receiver: (any FrameReceiver)?
-    /// Takes the other side's voice; nil if that is not wanted.
-    private let voices: (any SoundReceiver)?
-    private var takesVoice: Bool { voices != nil }
+    private let host: CallHost
+    private let other: Other
+    private var receiver: (any FrameReceiver)? { other.receiver }
     private let signalled: @Sendable (Signal, CallPeer) -> Void
     private let stage = Mutex(Stage.none)
     /// Candidates of the other side that were tried: each costs packets to an address that it names.
     private let candidateCount = Atomic(0)
     private static let mostCandidates = 64
 
-    /// - Parameters:
-    ///   - codecs: in groups; of each group, the other side gets the first that it takes.
-    ///   - audience: who sees and hears what the other side gets.
-    ///   - call: the call, as people name it.
-    ///   - place: where the other side is, for people.
-    ///   - servers: of STUN and TURN, for an offer, beside those of all peers.
-    ///   - takesVoice: whether the other side's voice is wanted, for which an offer has the sound in any case.
-    ///   - receiver: takes the picture that the other side sends; nil if that is not wanted.
     init(
         _ peers: PeerGroup,
-        codecs: [[VideoCodec]],
-        for audience: Audience = .one,
-        of call: String,
-        at place: String,
-        servers: [ICEServer] = [],
-        takesVoice: Bool = false,
-        receiver: (any FrameReceiver)? = nil,
+        _ other: Other,
+        in host: CallHost,
         signalled: @escaping @Sendable (Signal, CallPeer) -> Void
     ) {
-        (self.peers, self.codecs, self.audience) = (peers, codecs, audience)
-        (self.call, self.place) = (call, place)
-        (self.servers, self.receiver, self.signalled) = (servers, receiver, signalled)
-        voices = takesVoice ? peers.voices : nil
+        (self.peers, self.other, self.host, self.signalled) = (peers, other, host, signalled)
     }
 
     /// The peer's; nil if there is no peer.
@@ -89,10 +86,10 @@ final class CallPeer: PeerDelegate {
     func offer() {
         perform { [self] loop in
             let id = loop.offer(
-                [.screen(codecs, receives: receiver != nil)]
-                    + (peers.offersSound || takesVoice ? [.sound(receives: takesVoice)] : []),
-                for: audience,
-                servers: servers
+                [.screen(host.media.codecs, receives: receiver != nil)]
+                    + (peers.offersSound || other.takesVoice ? [.sound(receives: other.takesVoice)] : []),
+                for: other.audience,
+                servers: other.servers
             ) {
                 [self] offer, description in
                 stage.withLock { stage in
@@ -114,19 +111,19 @@ final class CallPeer: PeerDelegate {
             do {
                 negotiation = try Negotiation(
                     offer: SessionDescription(parsing: sdp),
-                    codecs: codecs,
+                    codecs: host.media.codecs,
                     receives: receiver != nil,
-                    sound: .sound(receives: takesVoice)
+                    sound: .sound(receives: other.takesVoice)
                 )
             } catch {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
             let agreement = negotiation.agreement
-            guard let peer = loop.add(agreement, of: call, from: place, delegate: self) else {
+            guard let peer = loop.add(agreement, at: other.place, delegate: self) else {
                 return end("cannot be reached from here: no UDP port is free", isFinal: true, in: loop)
             }
             stage.withLock { $0 = .answering(peer.id, negotiation) }
-            beginReceiving(from: peer)
+            begin(peer, at: loop.now)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -141,13 +138,13 @@ final class CallPeer: PeerDelegate {
             } catch {
                 return end("has sent an answer that is of no use: \(error)", isFinal: true, in: loop)
             }
-            guard let peer = loop.accept(agreement, ofOffer: id, of: call, from: place, delegate: self) else {
+            guard let peer = loop.accept(agreement, ofOffer: id, at: other.place, delegate: self) else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
             }
             // Of what was offered in one bundle, the first tells the transport.
             let first = offer.streams[0]
             stage.withLock { $0 = .peer(id, section: (first.formats[0].codec.kind, first.mid)) }
-            beginReceiving(from: peer)
+            begin(peer, at: loop.now)
             add(agreement.remote.candidates, to: peer)
         }
     }
@@ -263,15 +260,17 @@ final class CallPeer: PeerDelegate {
         }
     }
 
-    private func beginReceiving(from peer: Peer) {
+    private func begin(_ peer: Peer, at now: Instant) {
         let id = peer.id
         receiver?.begin { [peers] in _ = peers.perform { $0.peer(id)?.requestKeyframes() } }
-        if peer.canSpeak { voices?.begin(id) }
+        var participant = Participant(id: id, call: host.name, name: other.name, place: other.place, since: now)
+        if let kick = other.kick { participant.kick = { [weak self] in if let self { kick(self) } } }
+        host.begin(participant, canSpeak: peer.canSpeak, guest: other.guest)
     }
 
     func peer(_ id: ParticipantID, sent frame: ReceivedFrame) { receiver?.receive(frame) }
 
-    func peer(_ id: ParticipantID, said packet: ReceivedSound) { voices?.receive(packet, from: id) }
+    func peer(_ id: ParticipantID, said packet: ReceivedSound) { host.media.voices?.receive(packet, from: id) }
 
     func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
         switch signal {
@@ -296,8 +295,8 @@ final class CallPeer: PeerDelegate {
         case .found: break
         case .migrating: signalled(.migrating, self)
         case .connected(let status): signalled(.connected(codec: status.codec), self)
-        case .ended(let end, let status):
-            if status.canSpeak { voices?.end(id) }
+        case .ended(let end, _):
+            host.end(id)
             tell(end: "\(end)", EndReason(end), isFinal: false)
         }
     }

@@ -18,17 +18,10 @@ package struct ReceivedSound: Equatable, Sendable {
     }
 }
 
-/// Receives the sound of any number of peers at once. No method waits.
+/// Receives the sound of any number of peers at once.
 package protocol SoundReceiver: AnyObject, Sendable {
-    /// A peer that may send sound has come.
-    func begin(_ peer: ParticipantID)
-
-    /// Receives a packet.
+    /// Receives a packet, and does not wait.
     ///
-    /// - Parameters:
-    ///   - packet: of a stream that begins with the first packet of its peer.
-    ///   - peer: between its `begin` and its `end`.
+    /// - Parameter packet: of a stream that begins with the first packet of its peer.
     func receive(_ packet: ReceivedSound, from peer: ParticipantID)
-
-    func end(_ peer: ParticipantID)
 }

@@ -35,21 +35,11 @@ package final class Peer {
         let audience: Audience
     }
 
-    /// Where a peer is.
-    struct Place {
-        /// As people name it.
-        let call: String
-        /// Where the peer was signalled from.
-        let address: String
-    }
-
     /// How long feedback on the first packets may take.
     private static let measuringLimit = Duration.seconds(2)
 
     package let id: ParticipantID
     let delegate: any PeerDelegate
-    let place: Place
-    let since: Instant
     private let agreement: Agreement
     private let transport: PeerTransport
     private var session: PeerSession
@@ -77,7 +67,6 @@ package final class Peer {
     /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ id: ParticipantID,
-        at place: Place,
         _ agreement: Agreement,
         over link: Link,
         identity: DTLSIdentity,
@@ -95,7 +84,6 @@ package final class Peer {
         guard let session else { return nil }
         self.id = id
         self.delegate = delegate
-        self.place = place
         self.agreement = agreement
         mid = agreement.video?.mid
         getsPicture = agreement.video?.isSent ?? false
@@ -104,7 +92,6 @@ package final class Peer {
         canSpeak = agreement.sound?.isReceived ?? false
         transport = link.transport
         self.session = session
-        since = now
         transport.setRemote(agreement.remote.credentials)
     }
 
@@ -278,13 +265,9 @@ package final class Peer {
     func status(_ rendition: Rendition?) -> PeerStatus {
         PeerStatus(
             id: id,
-            call: place.call,
-            address: place.address,
-            since: since,
             codec: rendition?.codec,
             rung: rendition?.rung ?? 0,
             isConnected: isConnected,
-            canSpeak: canSpeak,
             snapshot: snapshot(rendition)
         )
     }

@@ -24,8 +24,6 @@ package final class PeerGroup: MediaSink {
         package var soundHorizon: @Sendable () -> Instant?
         /// Whether offers have the sound too, called before each. A peer whose offer asks for it gets it anyway.
         package var offersSound: @Sendable () -> Bool
-        /// Takes the sound that peers send, by way of their delegates; nil if none may speak.
-        package var voices: (any SoundReceiver)?
         /// The number of the first peer.
         package var firstNumber: Int
 
@@ -36,7 +34,6 @@ package final class PeerGroup: MediaSink {
             horizon: @escaping @Sendable () -> Instant? = { nil },
             soundHorizon: @escaping @Sendable () -> Instant? = { nil },
             offersSound: @escaping @Sendable () -> Bool = { false },
-            voices: (any SoundReceiver)? = nil,
             countingFrom firstNumber: Int = 1
         ) {
             self.renditions = renditions
@@ -45,7 +42,6 @@ package final class PeerGroup: MediaSink {
             self.horizon = horizon
             self.soundHorizon = soundHorizon
             self.offersSound = offersSound
-            self.voices = voices
             self.firstNumber = firstNumber
         }
 
@@ -185,9 +181,6 @@ package final class PeerGroup: MediaSink {
     package var offersSound: Bool { configuration.offersSound() }
     /// Local UDP ports, of which each peer needs one; nil for any.
     package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
-    /// Takes what peers say; nil if none may be asked to send its voice.
-    package var voices: (any SoundReceiver)? { configuration.voices }
-    package var takesVoices: Bool { voices != nil }
 
     /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
     package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {

@@ -9,15 +9,13 @@ extension PeerLoop {
     ///
     /// - Parameters:
     ///   - agreement: on a stream of pictures at the most, in codecs that there are renditions of, and one of sound.
-    ///   - call: the call that it is in, as people name it.
-    ///   - address: where it was signalled from.
+    ///   - place: where it was signalled from. Peers at one place may share a link.
     ///   - trickles: whether the peer is told of this side as soon as one candidate is known, and of others by `found`.
     ///   - delegate: takes what comes of it.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     package func add(
         _ agreement: Agreement,
-        of call: String,
-        from address: String,
+        at place: String,
         trickles: Bool = false,
         delegate: any PeerDelegate
     ) -> Peer? {
@@ -32,7 +30,7 @@ extension PeerLoop {
             incoming: factory.incoming(agreement),
             audience: .one
         )
-        return add(factory.nextID(), at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
+        return add(factory.nextID(), at: place, agreement, over: link, delegate)
     }
 
     /// Offers streams to one who is not a peer yet.
@@ -61,13 +59,12 @@ extension PeerLoop {
     ///
     /// - Parameters:
     ///   - id: as of `offer`.
-    ///   - call, address, delegate: as of `add`. What was gathered is not signalled.
+    ///   - place, delegate: as of `add`. What was gathered is not signalled.
     /// - Returns: nil without memory, or if the offer is over.
     package func accept(
         _ agreement: Agreement,
         ofOffer id: ParticipantID,
-        of call: String,
-        from address: String,
+        at place: String,
         delegate: any PeerDelegate
     ) -> Peer? {
         guard let index = offers.firstIndex(where: { $0.id == id }) else { return nil }
@@ -80,7 +77,7 @@ extension PeerLoop {
             incoming: factory.incoming(agreement),
             audience: offered.audience
         )
-        let peer = add(id, at: Peer.Place(call: call, address: address), agreement, over: link, delegate)
+        let peer = add(id, at: place, agreement, over: link, delegate)
         // The offer may be older than the last change.
         _ = peer?.follow(addresses: factory.network.addresses, at: now)
         return peer
@@ -108,23 +105,15 @@ extension PeerLoop {
 
     private func add(
         _ id: ParticipantID,
-        at place: Peer.Place,
+        at place: String,
         _ agreement: Agreement,
         over link: Peer.Link,
         _ delegate: any PeerDelegate
     ) -> Peer? {
-        let peer = Peer(
-            id,
-            at: place,
-            agreement,
-            over: link,
-            identity: factory.identity,
-            now: now,
-            delegate: delegate
-        )
+        let peer = Peer(id, agreement, over: link, identity: factory.identity, now: now, delegate: delegate)
         guard let peer else { return nil }
         peers.append(peer)
-        router.add(id, agreement, at: place.address, for: link.audience)
+        router.add(id, agreement, at: place, for: link.audience)
         round.hasChanged = true
         return peer
     }

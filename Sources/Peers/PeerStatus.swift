@@ -1,40 +1,18 @@
 package import Control
 package import Media
 import RTP
-package import Time
+import Time
 
 /// One peer as others see it.
 package struct PeerStatus: Sendable {
     package let id: ParticipantID
-    /// The call that it is in, as people name it.
-    package let call: String
-    /// Where it was signalled from; the media may take another path.
-    package let address: String
-    /// When it was added.
-    package let since: Instant
     /// Of the rendition that it gets; nil if it gets no picture.
     package let codec: VideoCodec?
     /// Of the rendition that it gets.
     package let rung: Int
     package let isConnected: Bool
-    /// Whether its voice is taken, if somebody lets it speak.
-    package let canSpeak: Bool
     /// What is only told, but for the target of its encoder.
     package let snapshot: PeerSnapshot
-}
-
-extension ViewerSnapshot {
-    /// - Parameter target: of its encoder, in bits a second; nil if that has not begun.
-    package init(_ status: PeerStatus, target: Int?, at now: Instant) {
-        self.init()
-        participant.id = status.id
-        participant.call = status.call
-        participant.address = status.address
-        participant.sinceS = milliseconds(now - status.since) / 1000
-        participant.state = status.isConnected ? "connected" : "connecting"
-        peer = status.snapshot
-        peer.link.targetBps = target
-    }
 }
 
 /// What all peers were sent, also those who have left.

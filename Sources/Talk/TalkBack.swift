@@ -102,10 +102,6 @@ package final class TalkBack: SoundReceiver {
         if isNews { bell.ring() }
     }
 
-    package func begin(_ id: ParticipantID) { access.change { engine, _ in engine.begin(id) } }
-
-    package func end(_ id: ParticipantID) { access.change { $0.end(id, at: $1) } }
-
     /// Takes the right to speak from a participant. Its sound is no longer in the ring when this returns. Do not call
     /// it from outlets of the access control: the thread that this waits for may be performing one.
     ///

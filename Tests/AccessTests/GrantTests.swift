@@ -54,6 +54,36 @@ import Time
         }
     }
 
+    /// Against a list of those who are there, by their keys.
+    @Test(arguments: 1...100 as ClosedRange<UInt64>)
+    func whoIsSentAwayGoesWithAllOfItsKey(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var settings = AccessEngine.Settings()
+        settings.asks = true
+        var guests = Set((0..<4).map { GuestKey.test($0) })
+        settings.guests = guests.map { Guest(key: $0, name: "\($0)") }
+        var access = AccessEngine(settings)
+        var present: [ParticipantID: GuestKey?] = [:]
+        for number in 1...100 {
+            let id = ParticipantID(number)
+            let key: GuestKey? = Bool.random(using: &random) ? .test(Int.random(in: 0..<8, using: &random)) : nil
+            access.begin(id, canSpeak: Bool.random(using: &random), guest: key)
+            present[id] = .some(key)
+            guard Int.random(in: 0..<5, using: &random) == 0 else { continue }
+            let meant = ParticipantID(Int.random(in: 1...number + 1, using: &random))
+            let (guest, ids) = access.sendAway(meant)
+            let known = present[meant] ?? nil
+            let all = present.filter { $0.key == meant || known != nil && $0.value == known }.keys.sorted()
+            #expect(ids == (present[meant] == nil ? [] : all))
+            #expect(guest?.key == known.flatMap { guests.remove($0) })
+            if let known { #expect(access.entry(known) == .mustKnock) }
+            for id in ids {
+                access.end(id, at: .start)
+                present[id] = nil
+            }
+        }
+    }
+
     @Test func whoseTimeIsOverIsHeardNoMore() {
         var settings = AccessEngine.Settings()
         settings.talk = .on

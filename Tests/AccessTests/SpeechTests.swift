@@ -65,6 +65,17 @@ import Time
         expect(scene.access.askToTalk(8, at: scene.now) == (policy == .on ? .granted : .asked))
     }
 
+    /// Nobody is told of a right that such a viewer never had.
+    @Test func whoSendsNoSoundHasNothingToLose() {
+        var scene = SpeechScene(.on)
+        scene.access.begin(7, canSpeak: false, guest: .test(1))
+        scene.access.begin(8, guest: .test(1))
+        #expect(scene.access.talkState(of: 7) == .off && scene.access.talkState(of: 8) == .granted)
+        scene.access.revokeTalk(7, at: scene.now)
+        #expect(scene.access.talkState(of: 7) == .off && scene.access.talkState(of: 8) == .none)
+        expect(scene.takeEvents() == [.revoked(8)])
+    }
+
     /// Programs have no other way.
     @Test func whoSendsAsksByThatOnce() {
         var scene = SpeechScene(.ask)

@@ -38,7 +38,7 @@ import Testing
         #expect(joined.status == 201)
         // By the next round of the network thread it is in the list.
         #expect(try web.request("DELETE", "/whep/0").status == 404)
-        #expect(web.peers.statuses.map(\.address) == ["203.0.113.7"])
+        #expect(web.places == ["203.0.113.7"])
     }
 
     @Test(arguments: [(1, 4 << 20), (50, 4 << 20), (64, 4 << 20), (1000, 1000 << 16)])

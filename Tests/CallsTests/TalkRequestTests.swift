@@ -9,15 +9,9 @@ import WebRTC
 
 @testable import Calls
 
-/// Tells the access control of viewers that may speak, and hears nobody.
+/// Hears nobody.
 final class DeafReceiver: SoundReceiver {
-    private let access: AccessControl
-
-    init(_ access: AccessControl) { self.access = access }
-
-    func begin(_ id: ParticipantID) { access.change { engine, _ in engine.begin(id) } }
     func receive(_ packet: ReceivedSound, from id: ParticipantID) {}
-    func end(_ id: ParticipantID) { access.change { $0.end(id, at: $1) } }
 }
 
 /// What viewers may say, by HTTP.

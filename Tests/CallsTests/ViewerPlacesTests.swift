@@ -124,7 +124,7 @@ import Time
         #expect(try join(from: "127.0.0.2").status == 201)
         let ended = try web.request("DELETE", own[0])
         #expect(ended.status == 404 && ended["oriel-reason"] == "busy")
-        #expect(web.peers.statuses.map(\.address).sorted() == ["127.0.0.1", "127.0.0.2"])
+        #expect(web.places.compactMap(\.self).sorted() == ["127.0.0.1", "127.0.0.2"])
         #expect(try web.request("DELETE", own[1]).status == 200)
     }
 

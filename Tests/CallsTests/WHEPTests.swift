@@ -261,12 +261,12 @@ import WebRTC
         let length = "Content-Length: \(WebFixture.offer.utf8.count)"
         client.send((fields + [length, "", WebFixture.offer]).joined(separator: "\r\n"))
         try wait(until: "the viewer is known") { !web.peers.statuses.isEmpty }
-        #expect(web.call.kick(1))
+        web.kick(1)
         let response = try client.response()
         #expect(response.status == 403)
         #expect(response["oriel-reason"] == "kicked")
         #expect(response["retry-after"] == nil)
-        #expect(!web.call.kick(1) && web.peers.statuses.isEmpty)
+        #expect(web.network.participants[1] == nil && web.peers.statuses.isEmpty)
     }
 
     /// A page may be open in several windows of one browser.
@@ -278,7 +278,7 @@ import WebRTC
             return "/\(try #require(response["location"]))"
         }
         let sessions = try ["0123456789abcdef", "0123456789abcdef", "fedcba9876543210", nil, nil].map(join)
-        #expect(web.call.kick(1))
+        web.kick(1)
         let statuses = try sessions.map { try web.request("DELETE", $0).status }
         #expect(statuses == [403, 403, 200, 200, 200])
     }

@@ -21,6 +21,7 @@ final class WebFixture: Sendable {
     ]
     static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
 
+    let network: CallNetwork
     let peers: PeerGroup
     let access: AccessControl
     let call: WebCall
@@ -68,34 +69,35 @@ final class WebFixture: Sendable {
         self.access = access
         let status = WebStatus(hearsViewers: access.talk != .off)
         self.status = status
-        peers = try PeerGroup(
-            PeerGroup.Configuration(
-                renditions: codecs.enumerated().map { index, codec in
-                    Rendition(
-                        id: Rendition.ID(index),
-                        codec: codec,
-                        width: 1280,
-                        height: 720,
-                        framesPerSecond: 30,
-                        bitrate: 1_000_000
-                    )
-                },
-                target: TargetBitrate(1_000_000),
-                ice: ICEAgent.Configuration(
-                    servers: iceServers,
-                    ports: ports,
-                    addresses: ["127.0.0.1"],
-                    isRelayOnly: isRelayOnly
-                ),
-                voices: access.talk == .off ? nil : DeafReceiver(access)
+        let renditions = codecs.enumerated().map { index, codec in
+            Rendition(
+                id: Rendition.ID(index),
+                codec: codec,
+                width: 1280,
+                height: 720,
+                framesPerSecond: 30,
+                bitrate: 1_000_000
             )
+        }
+        var media = SentMedia(codecs: [codecs], renditions: renditions, target: TargetBitrate(1_000_000)) { _ in
+        } removeSink: { _ in
+        }
+        media.voices = access.talk == .off ? nil : DeafReceiver()
+        let ice = ICEAgent.Configuration(
+            servers: iceServers,
+            ports: ports,
+            addresses: ["127.0.0.1"],
+            isRelayOnly: isRelayOnly
         )
+        network = CallNetwork(CallNetwork.Configuration(ICEServers(ice), media)) { _ in }
+        peers = try network.peers()
         let log = Log()
         self.log = log
-        call = WebCall(peers, codecs: [codecs], viewerLimit: viewerLimit, access: access) { report in
+        let host = CallHost(name: "web", network, access: access) { report in
             status.note(report)
             if let sentence = report.sentence { log.events.withLock { $0.append(sentence) } }
         }
+        call = try WebCall(in: host, viewerLimit: viewerLimit)
         let picture = picture
         service = WebService(
             WebService.Configuration(
@@ -137,6 +139,12 @@ final class WebFixture: Sendable {
         try connect(from: network).request(method, path, [Self.authorization] + fields, body: body)
     }
 
+    /// Sends a viewer away.
+    func kick(_ id: ParticipantID) { _ = network.participants.kick(id, by: access) }
+
+    /// Where viewers joined from.
+    var places: [String?] { peers.statuses.map { network.participants[$0.id]?.place } }
+
     /// Lets a viewer in. Returns the answer's response, with the path of its session and its entity tag.
     func join(by offer: String = offer) throws -> (response: ReceivedResponse, session: String, tag: String) {
         let response = try request("POST", "/whep", [Self.sdp], body: offer)
@@ -162,7 +170,7 @@ final class WebFixture: Sendable {
         if isClosed.exchange(true, ordering: .relaxed) { return }
         listener.close()
         service.close()
-        peers.close()
+        network.close()
         server.close()
     }
 

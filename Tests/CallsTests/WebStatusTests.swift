@@ -1,6 +1,7 @@
 import Media
 import TestSupport
 import Testing
+import Time
 import WebRTC
 
 @testable import Calls
@@ -11,7 +12,9 @@ import WebRTC
     @Test func itTellsWhoIsThere() {
         #expect(status.json == #"{"state":"starting","viewers":0}"#)
         status.note(.active)
-        func viewer(_ id: ParticipantID) -> WebCall.Viewer { WebCall.Viewer(id: id, address: "192.0.2.1", name: "") }
+        func viewer(_ id: ParticipantID) -> Participant {
+            Participant(id: id, call: "web", place: "192.0.2.1", since: .start)
+        }
         for id in [1, 2, 3] as [ParticipantID] { status.note(.joined(viewer(id), .vp8)) }
         status.note(.left(viewer(2), .closedByPeer, .hungUp))
         status.note(.turnedAway(from: "192.0.2.1", "", .full(limit: 2)))

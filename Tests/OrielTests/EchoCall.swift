@@ -26,14 +26,19 @@ final class EchoCall: Call {
         """
 
     private let host: CallHost
-    private let guest: String
     private let peer: CallPeer?
     private let hasEnded = Atomic(false)
 
     fileprivate init(guest: String?, in host: CallHost) throws {
-        (self.host, self.guest) = (host, guest ?? "")
-        peer = try guest.map { _ in
-            CallPeer(try host.network.peers(), codecs: host.media.codecs, of: host.name, at: "the wood") { _, _ in }
+        self.host = host
+        peer = try guest.map { name in
+            var other = CallPeer.Other(place: "the wood", name: name, guest: Self.guestKey)
+            other.kick = { peer in
+                peer.close()
+                let participant = CallReport.Participant(peer.id, name: name)
+                host.tell(.left(participant, .kicked), "\(name) was sent away")
+            }
+            return CallPeer(try host.network.peers(), other, in: host) { _, _ in }
         }
         peer?.answer(Self.offer)
         host.tell(.standing(nil), "it answers")
@@ -50,17 +55,6 @@ final class EchoCall: Call {
     }
 
     func close() { end(nil) }
-
-    func kick(_ id: ParticipantID) -> Bool {
-        guard let peer, peer.id == id else { return false }
-        peer.close()
-        host.tell(.left(CallReport.Participant(id, name: guest), .kicked), "\(guest) was sent away")
-        return true
-    }
-
-    func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
-        peer?.id == id ? (guest, Self.guestKey) : nil
-    }
 }
 
 extension CallKind {

@@ -62,7 +62,7 @@ import WebRTC
             key: nil
         )
         typealias Participant = CallReport.Participant
-        let viewer = WebCall.Viewer(id: 3, address: "::1", name: "Ann")
+        let viewer = Calls.Participant(id: 3, call: "web", name: "Ann", place: "::1", since: .start)
         let viewed = ["call": "web", "id": "3", "name": "Ann", "address": "::1"]
         let asked = ["call": "web", "id": "7", "name": "Ann\u{1B}", "note": "hi", "address": "192.0.2.9"]
         let events: [(CallEvent, [String: String])] = [

@@ -215,9 +215,8 @@ import WebRTC
     @Test func whyTheLatestSessionsEndedIsRemembered() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        let call = WebCall(try scene.network.peers(), codecs: [[.vp8]], viewerLimit: 1, access: AccessControl()) {
-            _ in
-        }
+        let host = CallHost(name: "web", scene.network, access: scene.access) { _ in }
+        let call = try WebCall(in: host, viewerLimit: 1)
         for number in 0..<65 { call.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") }
         #expect(["0", "1", "64"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))

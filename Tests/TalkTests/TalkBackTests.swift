@@ -28,7 +28,7 @@ import Time
             access.begin(AccessControl.Outlets(wake: {}, tell: told.add))
             talk = try TalkBack(access, into: ring.writer()) { Issue.record("\($0)") }
             if hasThread { try talk.begin() }
-            talk.begin(7)
+            access.change { engine, _ in engine.begin(7) }
             speech = try Speech(.tone(500, lasting: 10))
             self.told = told
         }
@@ -83,7 +83,7 @@ import Time
         let scene = try Scene(.ask)
         let answer = scene.access.change { $0.askToTalk(7, at: $1) }
         #expect(answer == .asked)
-        scene.talk.end(7)
+        scene.access.change { $0.end(7, at: $1) }
         #expect(scene.talk.talker(7).state == .off)
         scene.talk.close()
         // Nobody waits for a thread that has ended.

@@ -75,13 +75,8 @@ package final class JanusCall: Call {
             }?.close()
         case .send(let text): state.withLock(\.socket)?.send(.text(Array(text.utf8)))
         case .offer:
-            let peer = CallPeer(
-                peers,
-                codecs: host.media.codecs,
-                for: .forwarded,
-                of: host.name,
-                at: address.server
-            ) { [weak self, web] signal, peer in
+            let server = CallPeer.Other(place: address.server, audience: .forwarded)
+            let peer = CallPeer(peers, server, in: host) { [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }

@@ -45,6 +45,8 @@ package final class CallNetwork: Sendable {
     /// After this time of silence, servers and peers take a connection for lost (RFC 7675 §5.1); some earlier, and none much later.
     private static let longestNap = Duration.seconds(30)
 
+    /// Those of all calls.
+    package let participants = Participants()
     private let configuration: Configuration
     private let report: @Sendable (Event) -> Void
     private let parts = Mutex(Parts())
@@ -160,7 +162,6 @@ package final class CallNetwork: Sendable {
             horizon: media.horizon,
             soundHorizon: media.soundHorizon,
             offersSound: media.offersSound,
-            voices: media.voices,
             countingFrom: configuration.firstNumber
         )
         let peers = try PeerGroup(group, suspends: configuration.suspends())

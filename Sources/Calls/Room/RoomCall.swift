@@ -1,7 +1,7 @@
-package import Access
+import Access
 import HTTP
 import JSON
-package import Media
+import Media
 import Peers
 import Posix
 import SocketIO
@@ -43,6 +43,8 @@ package final class RoomCall: Call {
     private static let mostIgnored = 5
 
     private let address: RoomAddress
+    /// Where the other member is, for people.
+    private var place: String { "room \(address.room)" }
     private let host: CallHost
     private let web: WebClient
     private let peers: PeerGroup
@@ -62,7 +64,7 @@ package final class RoomCall: Call {
         var introduction = RoomIntroduction()
         (introduction.name, introduction.note) = (name, note)
         introduction.asks = host.access.asks
-        introduction.receives = host.receiver != nil || peers.takesVoices
+        introduction.receives = host.receiver != nil || host.takesVoices
         introduction.fingerprint = peers.fingerprint
         driver = EngineDriver(RoomSession(room: address.room, introduction)) { web.schedule(in: $0, $1) }
         web.perform { [self] in
@@ -93,23 +95,6 @@ package final class RoomCall: Call {
 
     package func slept(for time: Duration) {
         web.perform { [self] in connection.withLock(\.self)?.slept(for: time) }
-    }
-
-    /// Sends the other member away.
-    package func kick(_ id: ParticipantID) -> Bool {
-        guard state.withLock(\.peer)?.id == id else { return false }
-        web.perform { [self] in
-            guard let peer = state.withLock(\.peer), peer.id == id else { return }
-            if let key = state.withLock(\.key) {
-                host.access.change { engine, _ in _ = engine.forget { $0.key == key } }
-            }
-            change { session, _ in session.kick() }
-        }
-        return true
-    }
-
-    package func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
-        state.withLock { $0.peer?.id == id ? ("", $0.key) : nil }
     }
 
     // MARK: - The connection
@@ -152,7 +137,7 @@ package final class RoomCall: Call {
                 offer: SessionDescription(parsing: sdp),
                 codecs: host.media.codecs,
                 receives: host.receiver != nil,
-                sound: .sound(receives: peers.takesVoices)
+                sound: .sound(receives: host.takesVoices)
             )
             return nil
         } catch {
@@ -260,7 +245,6 @@ package final class RoomCall: Call {
             return state.questions
         }
         if host.access.read({ $0.guest(key) }) != nil { return change { session, _ in session.answered(.accepted) } }
-        let place = "room \(address.room)"
         let knocker = Knocker(name: name, note: note, key: key, address: place, call: "\(address)")
         let number = host.access.knock(knocker) { [weak self, web] _, answer in
             web.perform { [weak self] in self?.take(answer, to: question) }
@@ -298,19 +282,18 @@ package final class RoomCall: Call {
             change { session, now in session.peerRefused(now: now) }
             return nil
         }
-        let place = "room \(address.room)"
-        let peer = CallPeer(
-            peers,
-            codecs: host.media.codecs,
-            of: host.name,
-            at: place,
-            takesVoice: peers.takesVoices,
-            receiver: host.receiver
-        ) { [weak self, web] signal, peer in
+        var other = CallPeer.Other(place: place, guest: state.withLock(\.key))
+        (other.takesVoice, other.receiver) = (host.takesVoices, host.receiver)
+        other.kick = { [weak self, web] peer in web.perform { [weak self] in self?.kick(peer) } }
+        let peer = CallPeer(peers, other, in: host) { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
         state.withLock { $0.peer = peer }
         return peer
+    }
+
+    private func kick(_ peer: CallPeer) {
+        if state.withLock({ $0.peer === peer }) { change { session, _ in session.kick() } }
     }
 
     private func closePeer() { state.withLock { $0.peer.take() }?.close() }

@@ -84,15 +84,9 @@ package final class WHIPCall: Call {
     private func perform(_ output: WHIPSession.Output) {
         switch output {
         case .offer:
-            let (place, servers) = ("\(endpoint.origin)", state.withLock(\.servers))
-            let peer = CallPeer(
-                peers,
-                codecs: host.media.codecs,
-                for: .forwarded,
-                of: host.name,
-                at: place,
-                servers: servers
-            ) { [weak self, web] signal, peer in
+            var server = CallPeer.Other(place: "\(endpoint.origin)")
+            (server.audience, server.servers) = (.forwarded, state.withLock(\.servers))
+            let peer = CallPeer(peers, server, in: host) { [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }

@@ -42,15 +42,12 @@ final class ServedWebCall: Call {
     init(_ settings: WebSettings, in host: CallHost) throws {
         let status = settings.status
         (self.host, self.status) = (host, status)
-        call = WebCall(
-            try host.network.peers(),
-            codecs: host.media.codecs,
-            viewerLimit: settings.viewerLimit,
-            access: host.access
-        ) { report in
+        var counting = host
+        counting.report = { report in
             host.report(report)
             status.note(report)
         }
+        call = try WebCall(in: counting, viewerLimit: settings.viewerLimit)
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: settings.viewerLimit),
             proxies: settings.proxies
@@ -81,10 +78,6 @@ final class ServedWebCall: Call {
             host.report(.ended(nil))
         }
     }
-
-    func kick(_ id: ParticipantID) -> Bool { call.kick(id) }
-
-    func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? { call.viewer(id) }
 }
 
 extension CallPlan {

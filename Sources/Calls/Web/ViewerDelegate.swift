@@ -10,9 +10,9 @@ final class ViewerDelegate: PeerDelegate {
     init(_ call: WebCall, _ session: String) { (self.call, self.session) = (call, session) }
 
     func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
-        if case .ended(_, let status) = signal, status.canSpeak { call.peers.voices?.end(id) }
+        if case .ended = signal { call.host.end(id) }
         call.take(signal, of: session)
     }
 
-    func peer(_ id: ParticipantID, said packet: ReceivedSound) { call.peers.voices?.receive(packet, from: id) }
+    func peer(_ id: ParticipantID, said packet: ReceivedSound) { call.host.media.voices?.receive(packet, from: id) }
 }

@@ -1,11 +1,8 @@
-import Access
 import WebRTC
 
 /// One viewer of a web call, from the negotiation to its end.
 struct ViewerSession {
-    let viewer: WebCall.Viewer
-    /// The key by which the viewer is recognized later; nil if it gave no secret.
-    let key: GuestKey?
+    let viewer: Participant
     let negotiation: Negotiation
     /// The viewer's ICE credentials of the current generation.
     var credentials: ICECredentials

@@ -14,10 +14,6 @@ struct ViewerSessions: ~Copyable {
     /// - Parameter viewerLimit: the most viewers.
     init(viewerLimit: Int) { places = ViewerPlaces(limit: viewerLimit) }
 
-    func session(of participant: ParticipantID) -> ViewerSession? {
-        sessions.values.first { $0.viewer.id == participant }
-    }
-
     /// Notes that a viewer is being answered.
     ///
     /// - Parameter isTrickling: whether further candidates may be found.
@@ -43,20 +39,6 @@ struct ViewerSessions: ~Copyable {
         places.leave(id)
         sessions[id]?.reason = .busy
         return sessions[id]?.viewer.id
-    }
-
-    /// Sends a viewer away, with all sessions of its key.
-    ///
-    /// - Returns: the peers that are to be closed.
-    mutating func kick(_ viewer: ParticipantID) -> [ParticipantID] {
-        guard let kicked = session(of: viewer) else { return [] }
-        let ids = sessions.filter { _, session in
-            session.viewer.id == viewer || session.key != nil && session.key == kicked.key
-        }.keys
-        return ids.compactMap { id in
-            sessions[id]?.reason = .kicked
-            return sessions[id]?.viewer.id
-        }
     }
 
     /// Moves a session whose peer has ended to the ended ones, from which its viewer learns the reason.

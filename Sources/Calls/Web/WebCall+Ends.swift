@@ -1,4 +1,4 @@
-package import Media
+import Media
 import Peers
 import Synchronization
 import WebRTC
@@ -17,15 +17,14 @@ extension WebCall {
         if !isOpen { completion(false) }
     }
 
-    /// Sends a viewer away, with all sessions of its key: another window of its browser shows the same to the same person.
-    ///
-    /// - Returns: whether there is such a viewer.
-    package func kick(_ viewer: ParticipantID) -> Bool {
-        let kicked = state.withLock { $0.kick(viewer) }
-        return !kicked.isEmpty
-            && peers.perform { loop in
-                for peer in kicked.compactMap({ loop.peer($0) }) { loop.close(peer, .closed) }
-            }
+    /// Sends a viewer away.
+    func kick(_ id: String) {
+        let kicked = state.withLock { state in
+            state.sessions[id]?.reason = .kicked
+            return state.sessions[id]?.viewer.id
+        }
+        guard let kicked else { return }
+        _ = peers.perform { loop in if let peer = loop.peer(kicked) { loop.close(peer, .closed) } }
     }
 
     /// Whether there is such a session, or one that ended lately, whose name nobody knows but its viewer.

@@ -91,8 +91,7 @@ extension WebCall {
         guard state.withLock({ $0.places.isWaiting(id) }) else { throw .full(limit: viewerLimit) }
         let peer = loop.add(
             negotiation.agreement,
-            of: "web",
-            from: newcomer.address,
+            at: newcomer.address,
             trickles: newcomer.trickles,
             delegate: ViewerDelegate(self, id)
         )
@@ -102,15 +101,21 @@ extension WebCall {
         }
         let remote = negotiation.agreement.remote
         let session = ViewerSession(
-            viewer: Viewer(id: peer.id, address: newcomer.address, name: newcomer.name),
-            key: newcomer.key,
+            viewer: Participant(
+                id: peer.id,
+                call: host.name,
+                name: newcomer.name,
+                place: newcomer.address,
+                since: loop.now,
+                kick: { [weak self] in self?.kick(id) }
+            ),
             negotiation: negotiation,
             credentials: remote.credentials,
             completion: newcomer.completion,
             trickles: newcomer.trickles
         )
         state.withLock { $0.sessions[id] = session }
-        if session.canSpeak { access.change { engine, _ in engine.begin(peer.id, guest: newcomer.key) } }
+        host.begin(session.viewer, canSpeak: session.canSpeak, guest: newcomer.key)
         add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
@@ -166,8 +171,8 @@ extension WebCall {
         do throws(UnacceptableOffer) {
             return try Negotiation(
                 offer: description,
-                codecs: codecs,
-                sound: .sound(receives: peers.takesVoices)
+                codecs: host.media.codecs,
+                sound: .sound(receives: host.takesVoices)
             )
         } catch {
             throw .unacceptable(error)

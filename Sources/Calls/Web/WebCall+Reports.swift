@@ -2,32 +2,24 @@ import Access
 import Media
 import WebRTC
 
-extension WebCall {
-    /// Somebody who looks in, for people and programs.
-    struct Viewer: Sendable {
-        let id: ParticipantID
-        let address: String
-        /// What it said of itself; empty if it did not.
-        let name: String
-    }
+extension CallReport.Participant {
+    fileprivate init(_ viewer: Participant) { self.init(viewer.id, name: viewer.name, address: viewer.place) }
 }
 
-extension WebCall.Viewer {
-    fileprivate var description: String { "viewer \(id)" + (name.isEmpty ? "" : " (\"\(name)\")") }
-
-    fileprivate var participant: CallReport.Participant { .init(id, name: name, address: address) }
+extension Participant {
+    fileprivate var viewer: String { "viewer \(id)" + (name.isEmpty ? "" : " (\"\(name)\")") }
 }
 
 extension CallReport {
     /// - Parameter codec: of the picture; nil for one that only listens.
-    static func joined(_ viewer: WebCall.Viewer, _ codec: VideoCodec?) -> CallReport {
+    static func joined(_ viewer: Calls.Participant, _ codec: VideoCodec?) -> CallReport {
         let deed = codec == nil ? "listens" : "looks in"
-        let place = viewer.address + (codec.map { ", \($0.rawValue)" } ?? "")
-        return CallReport(.joined(viewer.participant, codec), "\(viewer.description) \(deed) from \(place)")
+        let place = viewer.place + (codec.map { ", \($0.rawValue)" } ?? "")
+        return CallReport(.joined(Participant(viewer), codec), "\(viewer.viewer) \(deed) from \(place)")
     }
 
-    static func left(_ viewer: WebCall.Viewer, _ end: PeerSession.End, _ reason: EndReason) -> CallReport {
-        CallReport(.left(viewer.participant, reason), "\(viewer.description) from \(viewer.address) \(end)")
+    static func left(_ viewer: Calls.Participant, _ end: PeerSession.End, _ reason: EndReason) -> CallReport {
+        CallReport(.left(Participant(viewer), reason), "\(viewer.viewer) from \(viewer.place) \(end)")
     }
 
     /// Tells of a viewer that was turned away, as all places are taken or there is no relay.

@@ -27,7 +27,7 @@ extension WebCall {
                 return .state(engine.talkState(of: participant))
             }
         }
-        let wait = access.atGate { $0.limits.waitToAsk(session.viewer.address, now: loop.now) }
+        let wait = access.atGate { $0.limits.waitToAsk(session.viewer.place, now: loop.now) }
         if let wait { return .tooOften(seconds: wait) }
         return TalkOutcome(access.change { $0.askToTalk(participant, at: $1) }, at: loop.now)
     }

@@ -51,7 +51,7 @@ extension WebCall {
         case .generation, .unsaid, .any: break
         }
         if isRestart, let credentials = fragment.credentials {
-            guard access.atGate({ $0.limits.mayStart(session.viewer.address, now: loop.now) }) else { return .tooMany }
+            guard access.atGate({ $0.limits.mayStart(session.viewer.place, now: loop.now) }) else { return .tooMany }
             state.withLock { $0.sessions[id]?.credentials = credentials }
             peer.restart(with: credentials)
         }
@@ -99,7 +99,7 @@ extension WebCall {
         let usable = candidates.filter { ICEAgent.canTry($0) }
         guard let session = state.withLock({ $0.sessions[id] }) else { return }
         let most = min(usable.count, NetworkLimits.candidatesOfOneViewer - session.candidateCount)
-        let admitted = access.atGate { $0.limits.admit(most, of: session.viewer.address, now: now) }
+        let admitted = access.atGate { $0.limits.admit(most, of: session.viewer.place, now: now) }
         state.withLock { $0.sessions[id]?.candidateCount += admitted }
         peer.addRemote(Array(usable.prefix(admitted)))
     }

@@ -1,8 +1,8 @@
-package import Access
+import Access
 import Control
 import HTTP
-package import Media
-package import Peers
+import Media
+import Peers
 import Posix
 import Synchronization
 import Time
@@ -13,34 +13,22 @@ import WebRTC
 ///
 /// Any thread may ask; all is done on the network thread of the peers.
 package final class WebCall: Sendable {
+    let host: CallHost
     let peers: PeerGroup
-    let codecs: [[VideoCodec]]
     let viewerLimit: Int
-    let access: AccessControl
-    private let report: @Sendable (CallReport) -> Void
     let state: Mutex<ViewerSessions>
 
     /// - Parameters:
-    ///   - peers: the group that viewers join; close it to end the call.
-    ///   - codecs: in groups; of each group, a viewer gets the first that it takes.
-    ///   - viewerLimit: the most viewers; there are fewer places if the group has fewer ports.
-    ///   - access: limits what the viewers of a network cause, and decides who may speak.
-    ///   - report: is told who comes and leaves, on the network thread.
-    package init(
-        _ peers: PeerGroup,
-        codecs: [[VideoCodec]],
-        viewerLimit: Int,
-        access: AccessControl,
-        report: @escaping @Sendable (CallReport) -> Void
-    ) {
-        self.peers = peers
-        self.codecs = codecs
+    ///   - host: is told who comes and leaves, on the network thread; close its network to end the call.
+    ///   - viewerLimit: the most viewers; there are fewer places if there are fewer ports.
+    package init(in host: CallHost, viewerLimit: Int) throws {
+        (self.host, peers) = (host, try host.network.peers())
         let viewerLimit = min(viewerLimit, peers.ports?.count ?? viewerLimit)
         self.viewerLimit = viewerLimit
-        self.access = access
-        self.report = report
         state = Mutex(ViewerSessions(viewerLimit: viewerLimit))
     }
+
+    var access: AccessControl { host.access }
 
     /// Does a task in the next round of the network thread. If that is impossible, or the task throws, the completion gets why.
     func perform(
@@ -56,7 +44,7 @@ package final class WebCall: Sendable {
     /// Reports that a viewer was turned away, once a minute for each network.
     func tell(_ refusal: Refusal, from address: String, _ name: String, at now: Instant) {
         let isDue = access.atGate { $0.isToldRefusal(of: address, now: now) }
-        if isDue { report(.turnedAway(from: address, name, refusal)) }
+        if isDue { host.report(.turnedAway(from: address, name, refusal)) }
     }
 
     // MARK: - Signals of peers
@@ -81,14 +69,14 @@ package final class WebCall: Sendable {
         case .proposed, .migrating: break
         case .connected(let status):
             let session = state.withLock { $0.connect(id) }
-            if let session { report(.joined(session.viewer, status.codec)) }
+            if let session { host.report(.joined(session.viewer, status.codec)) }
         case .ended(let end, let status):
             let ended = state.withLock { $0.remove(id, after: end) }
             guard let (session, reason) = ended else { return }
             var late = session.late
             late?.end()?(nil)
             session.completion?(.failure(refusal(after: end, reason)))
-            if status.isConnected { report(.left(session.viewer, end, reason)) }
+            if status.isConnected { host.report(.left(session.viewer, end, reason)) }
         }
     }
 
@@ -98,7 +86,7 @@ package final class WebCall: Sendable {
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         _ = peers.perform { [self] loop in
-            tell(.noRelay, from: session.viewer.address, session.viewer.name, at: loop.now)
+            tell(.noRelay, from: session.viewer.place, session.viewer.name, at: loop.now)
             if let peer = loop.peer(session.viewer.id) { loop.close(peer, .pathLost) }
         }
         completion(.failure(.noRelay))
@@ -115,19 +103,14 @@ package final class WebCall: Sendable {
 
     // MARK: - What is known of viewers
 
-    /// The name of a viewer, and the key by which it is recognized later; nil if there is no such viewer.
-    package func viewer(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
-        state.withLock { $0.session(of: id).map { ($0.viewer.name, $0.key) } }
-    }
-
     /// The state of a viewer's link, by the name of its session; nil if there is none.
     func report(on id: String, _ work: WebStatus.Work) -> PageViewer? {
         guard let session = state.withLock({ $0.sessions[id] }),
             let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
-        let talk = session.canSpeak ? access.read { $0.talkState(of: peer.id) } : .off
-        var viewer = ViewerSnapshot(peer, target: peers.targetBitrate(for: peer), at: MonotonicClock.now())
-        viewer.participant.talk = talk
+        let target = peers.targetBitrate(for: peer)
+        var viewer = ViewerSnapshot(session.viewer, peer, target: target, at: MonotonicClock.now())
+        viewer.participant.talk = access.read { $0.talkState(of: peer.id) }
         return PageViewer(
             viewer,
             rendition: peer.rung + 1,

@@ -29,25 +29,21 @@ extension SenderCommands {
 
     /// Sends a participant away, which has to knock when it comes again.
     func kick(_ id: ParticipantID) -> SenderReply {
-        let key = calls.participant(id)?.key
-        let guest = access.read { $0.guest(key) }
-        if calls.kick(id) {
-            if let guest { access.change { engine, _ in _ = engine.forget { $0.key == guest.key } } }
-            return .done(visitor: guest.map { Visitor($0) })
-        }
-        if let call = calls.peers?.statuses.first(where: { $0.id == id })?.call {
+        guard let participant = calls.participants[id] else { return .refused(reason: "no viewer \(id) looks in") }
+        guard participant.kick != nil else {
+            let call = participant.call
             return .refused(reason: "\(id) is the server of \(call): leave that with \"oriel leave \(call)\"")
         }
-        return .refused(reason: "no viewer \(id) looks in")
+        return .done(visitor: calls.participants.kick(id, by: access).map { Visitor($0) })
     }
 
     /// Lets a participant speak, or forbids it.
     func talk(_ id: ParticipantID, isOn: Bool) -> SenderReply {
         guard let talk else { return .refused(reason: "no viewer is heard here: start it with --talkback ask") }
-        guard let peer = calls.peers?.statuses.first(where: { $0.id == id }) else {
-            return .refused(reason: "no viewer \(id) looks in")
+        guard calls.participants[id] != nil else { return .refused(reason: "no viewer \(id) looks in") }
+        guard access.read({ $0.talkState(of: id) }) != .off else {
+            return .refused(reason: "viewer \(id) sends no sound")
         }
-        guard peer.canSpeak else { return .refused(reason: "viewer \(id) sends no sound") }
         let isThere = isOn ? access.change { engine, _ in engine.grantTalk(id) } : talk.revoke(id)
         return isThere ? .done() : .refused(reason: "viewer \(id) has just left")
     }
@@ -55,8 +51,8 @@ extension SenderCommands {
     /// The event as people and programs are told it.
     func callEvent(_ event: AccessEvent) -> CallEvent {
         guard case .talk(let id, _) = event else { return CallEvent(event) }
-        let call = calls.peers?.statuses.first { $0.id == id }?.call
-        return CallEvent(event, in: call, name: calls.participant(id)?.name ?? "")
+        let participant = calls.participants[id]
+        return CallEvent(event, in: participant?.call, name: participant?.name ?? "")
     }
 }
 

@@ -152,16 +152,6 @@ final class SenderCalls: Sendable {
         if areOver { sinks.bell.ring() }
     }
 
-    /// Sends somebody away.
-    ///
-    /// - Returns: whether there is somebody who can be sent away.
-    func kick(_ id: ParticipantID) -> Bool { running.contains { $0.kick(id) } }
-
-    /// What somebody said of itself, and the key by which it is recognized later; nil if there is nobody who can be sent away.
-    func participant(_ id: ParticipantID) -> (name: String, key: GuestKey?)? {
-        running.lazy.compactMap { $0.participant(id) }.first
-    }
-
     // MARK: - While they run
 
     /// Takes what a call tells.
@@ -195,6 +185,9 @@ final class SenderCalls: Sendable {
 
     /// What was sent past the peers, of each call that does.
     var sent: [PlainRTPStatistics] { running.compactMap(\.facts.sent) }
+
+    /// Those of all calls.
+    var participants: Participants { network.participants }
 
     /// The peers of all calls; nil while there was no call that could have one.
     var peers: PeerGroup? { network.begun }

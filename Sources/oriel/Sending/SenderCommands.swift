@@ -37,10 +37,10 @@ final class SenderCommands: Sendable {
         case .status:
             let now: Instant = MonotonicClock.now()
             let peers = calls.peers
-            let viewers = (peers?.statuses ?? []).map { status in
-                var viewer = ViewerSnapshot(status, target: peers?.targetBitrate(for: status), at: now)
-                viewer.participant.name = calls.participant(status.id).flatMap { $0.name.isEmpty ? nil : $0.name }
-                let talker = status.canSpeak ? talk?.talker(status.id) : nil
+            let viewers = (peers?.statuses ?? []).compactMap { status -> ViewerSnapshot? in
+                guard let someone = calls.participants[status.id] else { return nil }
+                var viewer = ViewerSnapshot(someone, status, target: peers?.targetBitrate(for: status), at: now)
+                let talker = talk?.talker(status.id)
                 viewer.participant.talk = talker?.state ?? .off
                 viewer.participant.voice = talker?.voice.map { ViewerSnapshot.Voice($0) }
                 return viewer

@@ -90,6 +90,8 @@ import WebRTC
             call = try RoomCall(address, name: name, note: note, in: host)
         }
 
+        func kick(_ id: ParticipantID) -> Guest? { network.participants.kick(id, by: access) }
+
         func wait(for line: String) throws {
             try TestSupport.wait(until: "\(line) in \(log.text)") { log.text.contains(line) }
         }
@@ -147,8 +149,8 @@ import WebRTC
         try ann.wait(for: "looks in")
         try wait(until: "the peer is told of") { asker.peers.statuses.count == 1 }
         let id = try #require(asker.peers.statuses.first?.id)
-        #expect(!asker.call.kick(ParticipantID(id.number + 1)))
-        #expect(asker.call.kick(id))
+        #expect(asker.kick(ParticipantID(id.number + 1)) == nil)
+        #expect(asker.kick(id)?.name == "Ann")
         let end = try #require(try ann.waitForEnd())
         #expect(end.kind == .refused && end.reason == .kicked)
         try asker.wait(for: "was sent away")
@@ -259,7 +261,7 @@ import WebRTC
         let agreement = try Negotiation(offer: offer, codecs: [[.vp8]]).agreement
         let id = Mutex<ParticipantID?>(nil)
         _ = member.peers.perform { loop in
-            let peer = loop.add(agreement, of: "room+http://h/tea", from: "here", delegate: Nobody())
+            let peer = loop.add(agreement, at: "here", delegate: Nobody())
             id.withLock { $0 = peer?.id }
         }
         try wait(until: "it is made") { id.withLock { $0 != nil } }
@@ -287,8 +289,8 @@ import WebRTC
     @Test func aPeerThatHasSaidNothingIsThere() throws {
         let network = Self.network()
         defer { network.close() }
-        let peers = try network.peers()
-        let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
+        let host = CallHost(name: "room+http://h/tea", network, access: AccessControl()) { _ in }
+        let peer = CallPeer(try network.peers(), CallPeer.Other(place: "here"), in: host) { _, _ in }
         peer.answer(WebFixture.offer)
         let isSilent = Mutex(false)
         try wait(until: "it is told") {
@@ -302,9 +304,9 @@ import WebRTC
     @Test func ofManyCandidatesFewAreTried() throws {
         let network = Self.network()
         defer { network.close() }
-        let peers = try network.peers()
         let targets = try (0..<100).map { _ in try Target() }
-        let peer = CallPeer(peers, codecs: [[.vp8]], of: "room+http://h/tea", at: "here") { _, _ in }
+        let host = CallHost(name: "room+http://h/tea", network, access: AccessControl()) { _ in }
+        let peer = CallPeer(try network.peers(), CallPeer.Other(place: "here"), in: host) { _, _ in }
         peer.answer(WebFixture.offer)
         for (index, target) in targets.enumerated() {
             let priority = 2_130_706_431 - index

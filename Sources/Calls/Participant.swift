@@ -1,0 +1,74 @@
+package import Access
+package import Control
+package import Media
+package import Peers
+import Synchronization
+package import Time
+
+/// Somebody at the other end of a call: a viewer, the other member of a room, or a media server.
+package struct Participant: Sendable {
+    package let id: ParticipantID
+    /// The call, as people name it.
+    package let call: String
+    /// What it says of itself; may be empty.
+    package var name = ""
+    /// Where it was signalled from, for people; the media may take another path.
+    package let place: String
+    package let since: Instant
+    /// Has the call send it away; nil for a server, which is left.
+    package var kick: (@Sendable () -> Void)?
+}
+
+/// The participants of all calls of a sender: each from the round of the network thread that makes its peer until that has ended. Any thread may
+/// ask.
+package final class Participants: Sendable {
+    private let all = Mutex<[ParticipantID: Participant]>([:])
+
+    init() {}
+
+    package subscript(_ id: ParticipantID) -> Participant? { all.withLock { $0[id] } }
+
+    /// Sends somebody away, with all others of its key: another window of a browser shows the same to the same person.
+    ///
+    /// - Returns: the guest that it was, which has to knock from now on.
+    package func kick(_ id: ParticipantID, by access: AccessControl) -> Guest? {
+        // Whoever comes back at once has to knock already.
+        let (guest, ids) = access.change { engine, _ in engine.sendAway(id) }
+        for id in ids { self[id]?.kick?() }
+        return guest
+    }
+
+    fileprivate func add(_ participant: Participant) { all.withLock { $0[participant.id] = participant } }
+
+    fileprivate func remove(_ id: ParticipantID) { all.withLock { $0[id] = nil } }
+}
+
+/// On the network thread.
+extension CallHost {
+    /// Somebody has come, in this round.
+    func begin(_ participant: Participant, canSpeak: Bool, guest: GuestKey?) {
+        access.change { engine, _ in engine.begin(participant.id, canSpeak: canSpeak, guest: guest) }
+        network.participants.add(participant)
+    }
+
+    /// Somebody has gone. What is told of that still finds its name.
+    func end(_ id: ParticipantID) {
+        access.change { $0.end(id, at: $1) }
+        network.participants.remove(id)
+    }
+}
+
+extension ViewerSnapshot {
+    /// - Parameter target: of its encoder, in bits a second; nil if that has not begun.
+    package init(_ someone: Calls.Participant, _ status: PeerStatus, target: Int?, at now: Instant) {
+        self.init()
+        participant.id = someone.id
+        participant.call = someone.call
+        participant.address = someone.place
+        participant.name = someone.name.isEmpty ? nil : someone.name
+        participant.sinceS = milliseconds(now - someone.since) / 1000
+        participant.state = status.isConnected ? "connected" : "connecting"
+        peer = status.snapshot
+        peer.link.targetBps = target
+    }
+}
