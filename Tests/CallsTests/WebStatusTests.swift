@@ -2,7 +2,6 @@ import Media
 import TestSupport
 import Testing
 import Time
-import WebRTC
 
 @testable import Calls
 
@@ -16,7 +15,7 @@ import WebRTC
             Participant(id: id, call: "web", place: "192.0.2.1", since: .start)
         }
         for id in [1, 2, 3] as [ParticipantID] { status.note(.joined(viewer(id), .vp8)) }
-        status.note(.left(viewer(2), .closedByPeer, .hungUp))
+        status.note(.left(viewer(2), "left", .hungUp))
         status.note(.turnedAway(from: "192.0.2.1", "", .full(limit: 2)))
         #expect(status.json == #"{"state":"active","viewers":2}"#)
     }

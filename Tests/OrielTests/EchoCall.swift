@@ -26,19 +26,19 @@ final class EchoCall: Call {
         """
 
     private let host: CallHost
-    private let peer: CallPeer?
+    private let peer: PeerConnection?
     private let hasEnded = Atomic(false)
 
     fileprivate init(guest: String?, in host: CallHost) throws {
         self.host = host
         peer = try guest.map { name in
-            var other = CallPeer.Other(place: "the wood", name: name, guest: Self.guestKey)
+            var other = PeerConnection.Other(place: "the wood", name: name, guest: Self.guestKey)
             other.kick = { peer in
                 peer.close()
                 let participant = CallReport.Participant(peer.id, name: name)
                 host.tell(.left(participant, .kicked), "\(name) was sent away")
             }
-            return CallPeer(try host.network.peers(), other, in: host) { _, _ in }
+            return PeerConnection(try host.network.peers(), other, in: host) { _, _ in }
         }
         peer?.answer(Self.offer)
         host.tell(.standing(nil), "it answers")

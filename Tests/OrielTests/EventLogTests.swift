@@ -89,7 +89,7 @@ import WebRTC
                 viewed.merging(["event": "peer_joined", "text": #"viewer 3 ("Ann") listens from ::1"#]) { $1 }
             ),
             (
-                CallEvent(.left(viewer, .closedByPeer, .hungUp), in: .web),
+                CallEvent(.left(viewer, "left", .hungUp), in: .web),
                 viewed.merging(["event": "peer_left", "reason": "hung_up"]) { $1 }
             ),
             (

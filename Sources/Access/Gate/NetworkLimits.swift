@@ -3,9 +3,6 @@ package import Time
 /// Limits the work for all viewers of one network. Without limits, anybody with the link could have this machine send
 /// STUN to any address for ever, or read malformed offers. Sans-IO.
 package struct NetworkLimits: Sendable {
-    /// The most addresses of one viewer that are tried, over all restarts. A viewer's own checks reach the sender
-    /// without them.
-    package static let candidatesOfOneViewer = 64
     /// Addresses of all viewers of a network: the most at once, and the interval for one more.
     static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
     /// The time between two viewers of a network, or two restarts, in the long run.

@@ -13,7 +13,7 @@ import Time
 package final class JanusCall: Call {
     private struct State {
         /// What becomes of an earlier one does not count.
-        var peer: CallPeer?
+        var peer: PeerConnection?
         /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
         var socket: WebSocket?
         var socketNumber = 0
@@ -75,8 +75,8 @@ package final class JanusCall: Call {
             }?.close()
         case .send(let text): state.withLock(\.socket)?.send(.text(Array(text.utf8)))
         case .offer:
-            let server = CallPeer.Other(place: address.server, audience: .forwarded)
-            let peer = CallPeer(peers, server, in: host) { [weak self, web] signal, peer in
+            let server = PeerConnection.Other(place: address.server, audience: .forwarded)
+            let peer = PeerConnection(peers, server, in: host) { [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }
@@ -159,11 +159,11 @@ package final class JanusCall: Call {
 
     // MARK: - The peer
 
-    private func take(_ signal: CallPeer.Signal, of peer: CallPeer) {
+    private func take(_ signal: PeerConnection.Signal, of peer: PeerConnection) {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, now in session.described(sdp, now: now) }
-        case .gathered: break
+        case .answered, .found, .gathered: break
         case .proposed(let fragment): change { session, now in session.proposed(fragment, now: now) }
         case .migrating: change { session, _ in session.migrating() }
         case .connected(let codec):

@@ -15,7 +15,7 @@ import WebRTC
 package final class RoomCall: Call {
     private struct State {
         /// The peer of the other member, if that is there. Signals of earlier peers are ignored.
-        var peer: CallPeer?
+        var peer: PeerConnection?
         /// The peer whose coming was reported, until its going is.
         var participant: ParticipantID?
         var hasJoined = false
@@ -270,7 +270,7 @@ package final class RoomCall: Call {
     }
 
     /// Nil if the other member asks for too many.
-    private func openPeer() -> CallPeer? {
+    private func openPeer() -> PeerConnection? {
         let now: Instant = MonotonicClock.now()
         let mayOpen = state.withLock { state in
             state.opened.removeAll { $0 + Self.openingTime <= now }
@@ -282,27 +282,27 @@ package final class RoomCall: Call {
             change { session, now in session.peerRefused(now: now) }
             return nil
         }
-        var other = CallPeer.Other(place: place, guest: state.withLock(\.key))
+        var other = PeerConnection.Other(place: place, guest: state.withLock(\.key))
         (other.takesVoice, other.receiver) = (host.takesVoices, host.receiver)
         other.kick = { [weak self, web] peer in web.perform { [weak self] in self?.kick(peer) } }
-        let peer = CallPeer(peers, other, in: host) { [weak self, web] signal, peer in
+        let peer = PeerConnection(peers, other, in: host) { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }
         state.withLock { $0.peer = peer }
         return peer
     }
 
-    private func kick(_ peer: CallPeer) {
+    private func kick(_ peer: PeerConnection) {
         if state.withLock({ $0.peer === peer }) { change { session, _ in session.kick() } }
     }
 
     private func closePeer() { state.withLock { $0.peer.take() }?.close() }
 
-    private func take(_ signal: CallPeer.Signal, of peer: CallPeer) {
+    private func take(_ signal: PeerConnection.Signal, of peer: PeerConnection) {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
-        case .described(let sdp): change { session, _ in session.described(sdp) }
-        case .gathered, .proposed, .migrating: break
+        case .described(let sdp), .answered(let sdp, _): change { session, _ in session.described(sdp) }
+        case .found, .gathered, .proposed, .migrating: break
         case .connected(let codec):
             let id = peer.id
             let former = state.withLock { state in

@@ -14,7 +14,7 @@ import Time
 package final class WHIPCall: Call {
     private struct State {
         /// What becomes of an earlier one does not count.
-        var peer: CallPeer?
+        var peer: PeerConnection?
         /// Requests on their way that the end waits for, and that end.
         var farewells = 0
         var outcome: CallEnd??
@@ -84,9 +84,9 @@ package final class WHIPCall: Call {
     private func perform(_ output: WHIPSession.Output) {
         switch output {
         case .offer:
-            var server = CallPeer.Other(place: "\(endpoint.origin)")
+            var server = PeerConnection.Other(place: "\(endpoint.origin)")
             (server.audience, server.servers) = (.forwarded, state.withLock(\.servers))
-            let peer = CallPeer(peers, server, in: host) { [weak self, web] signal, peer in
+            let peer = PeerConnection(peers, server, in: host) { [weak self, web] signal, peer in
                 web.perform { [weak self] in self?.take(signal, of: peer) }
             }
             state.withLock { $0.peer = peer }
@@ -168,14 +168,14 @@ package final class WHIPCall: Call {
     }
 
     /// Looks now and then whether anything is heard of the server.
-    private func watch(_ peer: CallPeer) {
+    private func watch(_ peer: PeerConnection) {
         guard state.withLock({ $0.peer === peer }) else { return }
         // The silence of one that has never said anything tells nothing.
         peer.askWhenHeard { [weak self] heardAt in if let heardAt { self?.note(heardAt, of: peer) } }
         web.schedule(in: Self.watchInterval) { [weak self] in self?.watch(peer) }
     }
 
-    private func note(_ heardAt: Instant, of peer: CallPeer) {
+    private func note(_ heardAt: Instant, of peer: PeerConnection) {
         let silence = MonotonicClock.now() - heardAt
         let (isLong, isBack) = state.withLock { state in
             let isBack = silence < Self.longestSilence && state.patience > Self.longestSilence
@@ -206,13 +206,13 @@ package final class WHIPCall: Call {
         ) { result in completion(result.map { $0.hiding(token) }) }
     }
 
-    private func take(_ signal: CallPeer.Signal, of peer: CallPeer) {
+    private func take(_ signal: PeerConnection.Signal, of peer: PeerConnection) {
         guard state.withLock({ $0.peer === peer }) else { return }
         switch signal {
         case .described(let sdp): change { session, _ in session.described(sdp) }
         case .gathered(let fragment): change { session, _ in session.gathered(fragment) }
         case .proposed(let fragment): change { session, _ in session.proposed(fragment) }
-        case .migrating: break
+        case .answered, .found, .migrating: break
         case .connected(let codec):
             state.withLock { ($0.problem, $0.problemCount) = (nil, 0) }
             if let codec { host.tell(.standing(codec), "the server gets the picture, \(codec.rawValue)") }

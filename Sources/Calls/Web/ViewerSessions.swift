@@ -1,5 +1,19 @@
-import Media
+import ICE
 import WebRTC
+
+/// One viewer of a web call, from the negotiation to its end.
+struct ViewerSession {
+    let connection: PeerConnection
+    let viewer: Participant
+    let negotiation: Negotiation
+    /// The viewer's ICE credentials of the current generation.
+    var credentials: ICECredentials
+    /// Gets the answer, or the refusal; nil once it has been called.
+    var completion: (@Sendable (Result<Admission, Refusal>) -> Void)?
+    /// Nil before the answer is there, and if the viewer takes candidates only from the answer.
+    var late: LateCandidates?
+    var isConnected = false
+}
 
 /// The viewers of a web call by the names of their sessions, with their places and ends. Sans-IO.
 struct ViewerSessions: ~Copyable {
@@ -21,36 +35,26 @@ struct ViewerSessions: ~Copyable {
     mutating func answer(_ id: String, isTrickling: Bool) -> ViewerSession? {
         guard let session = sessions[id] else { return nil }
         sessions[id]?.completion = nil
-        if session.trickles { sessions[id]?.late = LateCandidates(isComplete: !isTrickling) }
+        if session.connection.other.trickles { sessions[id]?.late = LateCandidates(isComplete: !isTrickling) }
         return session
     }
 
     mutating func connect(_ id: String) -> ViewerSession? {
         if sessions[id] != nil { places.connect(id) }
+        sessions[id]?.isConnected = true
         return sessions[id]
     }
 
     // MARK: - Ends
 
-    /// Gives away the place of a viewer that has not connected.
-    ///
-    /// - Returns: its peer, which is to be closed; nil if it has none.
-    mutating func giveAway(_ id: String) -> ParticipantID? {
-        places.leave(id)
-        sessions[id]?.reason = .busy
-        return sessions[id]?.viewer.id
-    }
-
     /// Moves a session whose peer has ended to the ended ones, from which its viewer learns the reason.
     ///
-    /// - Parameter end: how the peer ended.
-    /// - Returns: the session and the reason of its end; nil if there is no such session.
-    mutating func remove(_ id: String, after end: PeerSession.End) -> (session: ViewerSession, reason: EndReason)? {
+    /// - Returns: nil if there is no such session.
+    mutating func remove(_ id: String, _ reason: EndReason) -> ViewerSession? {
         guard let session = sessions.removeValue(forKey: id) else { return nil }
         places.leave(id)
-        let reason = session.reason ?? EndReason(end)
         if reason != .hungUp { note(reason, forEndOf: id) }
-        return (session, reason)
+        return session
     }
 
     mutating func note(_ reason: EndReason, forEndOf id: String) {
@@ -59,5 +63,7 @@ struct ViewerSessions: ~Copyable {
     }
 
     /// Why a session ended lately without its viewer's doing, or is about to; nil if it did not.
-    func reasonForEnd(of id: String) -> EndReason? { sessions[id]?.reason ?? ended.first { $0.id == id }?.reason }
+    func reasonForEnd(of id: String) -> EndReason? {
+        sessions[id]?.connection.reason ?? ended.first { $0.id == id }?.reason
+    }
 }

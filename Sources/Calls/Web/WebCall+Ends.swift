@@ -8,23 +8,12 @@ extension WebCall {
     /// Ends a viewer's session. The completion gets whether there was one, on any thread.
     package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
-            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.id) }
-            guard let peer else { return completion(false) }
+            guard let peer = peer(of: id, in: loop) else { return completion(false) }
             loop.close(peer, .closedByPeer)
             // In its next round, the thread knows the session no more.
             if !peers.perform({ _ in completion(true) }) { completion(true) }
         }
         if !isOpen { completion(false) }
-    }
-
-    /// Sends a viewer away.
-    func kick(_ id: String) {
-        let kicked = state.withLock { state in
-            state.sessions[id]?.reason = .kicked
-            return state.sessions[id]?.viewer.id
-        }
-        guard let kicked else { return }
-        _ = peers.perform { loop in if let peer = loop.peer(kicked) { loop.close(peer, .closed) } }
     }
 
     /// Whether there is such a session, or one that ended lately, whose name nobody knows but its viewer.

@@ -12,11 +12,8 @@ extension WebCall {
     /// A viewer that has a place and no peer yet.
     private struct Newcomer: Sendable {
         let id: String
-        let address: String
-        let name: String
-        let key: GuestKey?
+        let other: PeerConnection.Other
         let negotiation: Negotiation
-        let trickles: Bool
         let completion: @Sendable (Result<Admission, Refusal>) -> Void
     }
 
@@ -34,35 +31,38 @@ extension WebCall {
         trickles: Bool = false,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
-        perform(orRefuse: completion) { [self] loop throws(Refusal) in
-            try tellingWhereFull(address, name, in: loop) { () throws(Refusal) in
-                try admit(offer, from: address, name, key, trickles: trickles, in: loop, completion)
+        var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
+        viewer.admit = { [access] count in
+            let now: Instant = MonotonicClock.now()
+            return access.atGate { $0.limits.admit(count, of: address, now: now) }
+        }
+        viewer.kick = { $0.close(as: .kicked) }
+        perform(orRefuse: completion) { [self, viewer] loop throws(Refusal) in
+            try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in
+                try admit(viewer, offering: offer, in: loop, completion)
             }
         }
     }
 
     /// Tells of a newcomer that finds no place, or has lost it again.
     private func tellingWhereFull(
-        _ address: String,
-        _ name: String,
+        _ viewer: PeerConnection.Other,
         in loop: PeerLoop,
         _ body: () throws(Refusal) -> Void
     ) throws(Refusal) {
         do throws(Refusal) { try body() } catch {
-            if case .full = error { tell(error, from: address, name, at: loop.now) }
+            if case .full = error { tell(error, to: viewer, at: loop.now) }
             throw error
         }
     }
 
     private func admit(
-        _ offer: String,
-        from address: String,
-        _ name: String,
-        _ key: GuestKey?,
-        trickles: Bool,
+        _ viewer: PeerConnection.Other,
+        offering offer: String,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
+        let address = viewer.place
         // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
         let negotiation = try negotiate(offer, from: address, at: loop.now)
@@ -70,11 +70,8 @@ extension WebCall {
         var random = SystemRandomNumberGenerator()
         let newcomer = Newcomer(
             id: randomName(digits: 32, using: &random),
-            address: address,
-            name: name,
-            key: key,
+            other: viewer,
             negotiation: negotiation,
-            trickles: trickles,
             completion: completion
         )
         state.withLock { $0.places.take(newcomer.id, from: address, now: loop.now) }
@@ -82,41 +79,26 @@ extension WebCall {
         end(other, in: loop)
         // The port of the other one is free in the next round, and perhaps no other port.
         perform(orRefuse: completion) { [self] loop throws(Refusal) in
-            try tellingWhereFull(address, name, in: loop) { () throws(Refusal) in try add(newcomer, in: loop) }
+            try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in try add(newcomer, in: loop) }
         }
     }
 
     private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {
         let (id, negotiation) = (newcomer.id, newcomer.negotiation)
         guard state.withLock({ $0.places.isWaiting(id) }) else { throw .full(limit: viewerLimit) }
-        let peer = loop.add(
-            negotiation.agreement,
-            at: newcomer.address,
-            trickles: newcomer.trickles,
-            delegate: ViewerDelegate(self, id)
-        )
-        guard let peer else {
+        let connection = PeerConnection(peers, newcomer.other, in: host) { [self] signal, _ in take(signal, of: id) }
+        guard let viewer = connection.answer(negotiation, in: loop) else {
             state.withLock { $0.places.leave(id) }
             throw .noTransport
         }
-        let remote = negotiation.agreement.remote
         let session = ViewerSession(
-            viewer: Participant(
-                id: peer.id,
-                call: host.name,
-                name: newcomer.name,
-                place: newcomer.address,
-                since: loop.now,
-                kick: { [weak self] in self?.kick(id) }
-            ),
+            connection: connection,
+            viewer: viewer,
             negotiation: negotiation,
-            credentials: remote.credentials,
-            completion: newcomer.completion,
-            trickles: newcomer.trickles
+            credentials: negotiation.agreement.remote.credentials,
+            completion: newcomer.completion
         )
         state.withLock { $0.sessions[id] = session }
-        host.begin(session.viewer, canSpeak: session.canSpeak, guest: newcomer.key)
-        add(remote.candidates, to: peer, of: id, at: loop.now)
     }
 
     /// The place that somebody gets who comes now.
@@ -131,8 +113,11 @@ extension WebCall {
 
     /// Ends the session of a viewer that has not connected, as its place is another one's.
     private func end(_ id: String, in loop: PeerLoop) {
-        let peer = state.withLock { $0.giveAway(id) }
-        if let peer = peer.flatMap({ loop.peer($0) }) { loop.close(peer, .closed) }
+        let session = state.withLock { state in
+            state.places.leave(id)
+            return state.sessions[id]
+        }
+        session?.connection.close(as: .busy, in: loop)
     }
 
     /// Why nothing is read that comes from an address; nil if it is.
@@ -150,7 +135,8 @@ extension WebCall {
             return nil
         } catch {
             if case .full = error {
-                _ = peers.perform { [self] loop in tell(error, from: address, name, at: loop.now) }
+                let viewer = PeerConnection.Other(place: address, name: name)
+                _ = peers.perform { [self] loop in tell(error, to: viewer, at: loop.now) }
             }
             return error
         }

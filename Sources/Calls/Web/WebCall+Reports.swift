@@ -1,6 +1,5 @@
 import Access
 import Media
-import WebRTC
 
 extension CallReport.Participant {
     fileprivate init(_ viewer: Participant) { self.init(viewer.id, name: viewer.name, address: viewer.place) }
@@ -18,8 +17,8 @@ extension CallReport {
         return CallReport(.joined(Participant(viewer), codec), "\(viewer.viewer) \(deed) from \(place)")
     }
 
-    static func left(_ viewer: Calls.Participant, _ end: PeerSession.End, _ reason: EndReason) -> CallReport {
-        CallReport(.left(Participant(viewer), reason), "\(viewer.viewer) from \(viewer.place) \(end)")
+    static func left(_ viewer: Calls.Participant, _ why: String, _ reason: EndReason) -> CallReport {
+        CallReport(.left(Participant(viewer), reason), "\(viewer.viewer) from \(viewer.place) \(why)")
     }
 
     /// Tells of a viewer that was turned away, as all places are taken or there is no relay.

@@ -15,19 +15,17 @@ extension WebCall {
     }
 
     private func talk(_ id: String, wants: Bool, in loop: PeerLoop) -> TalkOutcome {
-        guard let session = state.withLock({ $0.sessions[id] }), loop.peer(session.viewer.id) != nil else {
-            return .unknownViewer
-        }
+        guard let peer = peer(of: id, in: loop) else { return .unknownViewer }
         if access.talk == .off { return .off }
-        guard session.canSpeak else { return .cannotSpeak }
-        let participant = session.viewer.id
+        guard peer.canSpeak, let viewer = host.network.participants[peer.id] else { return .cannotSpeak }
+        let participant = viewer.id
         if !wants {
             return access.change { engine, now in
                 engine.withdraw(participant, at: now)
                 return .state(engine.talkState(of: participant))
             }
         }
-        let wait = access.atGate { $0.limits.waitToAsk(session.viewer.place, now: loop.now) }
+        let wait = access.atGate { $0.limits.waitToAsk(viewer.place, now: loop.now) }
         if let wait { return .tooOften(seconds: wait) }
         return TalkOutcome(access.change { $0.askToTalk(participant, at: $1) }, at: loop.now)
     }
@@ -38,7 +36,7 @@ extension WebCall {
     /// thread.
     func skipSound(_ id: String, _ length: Duration, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
-            let peer = state.withLock { $0.sessions[id] }.flatMap { loop.peer($0.viewer.id) }
+            let peer = peer(of: id, in: loop)
             peer?.skipSound(length, at: loop.now)
             completion(peer != nil)
         }

@@ -1,5 +1,4 @@
 import Access
-import ICE
 import Peers
 import Synchronization
 import Time
@@ -33,7 +32,7 @@ extension WebCall {
         in loop: PeerLoop,
         orLater completion: @escaping @Sendable (TrickleOutcome) -> Void
     ) -> TrickleOutcome? {
-        guard let session = state.withLock({ $0.sessions[id] }), let peer = loop.peer(session.viewer.id) else {
+        guard let session = state.withLock({ $0.sessions[id] }), let peer = session.connection.peer(in: loop) else {
             return .unknownViewer
         }
         let fragment: TrickleFragment
@@ -55,7 +54,7 @@ extension WebCall {
             state.withLock { $0.sessions[id]?.credentials = credentials }
             peer.restart(with: credentials)
         }
-        add(fragment.candidates, to: peer, of: id, at: loop.now)
+        session.connection.add(fragment.candidates, to: peer)
         guard isRestart, let local = peer.local else {
             return tellLate(id, by: fragment, in: session.negotiation.transportSection, orLater: completion)
         }
@@ -92,15 +91,5 @@ extension WebCall {
         }
         former?(nil)
         return outcome
-    }
-
-    /// Has as many of a viewer's candidates tried as the limits allow.
-    func add(_ candidates: [Candidate], to peer: Peer, of id: String, at now: Instant) {
-        let usable = candidates.filter { ICEAgent.canTry($0) }
-        guard let session = state.withLock({ $0.sessions[id] }) else { return }
-        let most = min(usable.count, NetworkLimits.candidatesOfOneViewer - session.candidateCount)
-        let admitted = access.atGate { $0.limits.admit(most, of: session.viewer.place, now: now) }
-        state.withLock { $0.sessions[id]?.candidateCount += admitted }
-        peer.addRemote(Array(usable.prefix(admitted)))
     }
 }

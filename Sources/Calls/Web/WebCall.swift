@@ -42,41 +42,33 @@ package final class WebCall: Sendable {
     }
 
     /// Reports that a viewer was turned away, once a minute for each network.
-    func tell(_ refusal: Refusal, from address: String, _ name: String, at now: Instant) {
-        let isDue = access.atGate { $0.isToldRefusal(of: address, now: now) }
-        if isDue { host.report(.turnedAway(from: address, name, refusal)) }
+    func tell(_ refusal: Refusal, to viewer: PeerConnection.Other, at now: Instant) {
+        let isDue = access.atGate { $0.isToldRefusal(of: viewer.place, now: now) }
+        if isDue { host.report(.turnedAway(from: viewer.place, viewer.name, refusal)) }
     }
 
-    // MARK: - Signals of peers
+    // MARK: - Signals
 
-    func take(_ signal: Peer.Signal, of id: String) {
+    func take(_ signal: PeerConnection.Signal, of id: String) {
         switch signal {
-        case .gathered(let local, let bundle):
+        case .answered(let sdp, let local):
             let session = state.withLock { $0.answer(id, isTrickling: local.isTrickling) }
             guard let session, let completion = session.completion else { return }
             if peers.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
-            let answer = session.negotiation.answer(
-                local: local,
-                bundle: bundle,
-                sessionID: .random(in: 0...UInt64(Int64.max))
-            )
-            let generation = local.credentials.fragment
-            completion(.success(Admission(id: id, answer: "\(answer)", generation: generation)))
+            completion(.success(Admission(id: id, answer: sdp, generation: local.credentials.fragment)))
         case .found(let fragment):
             let waiter = state.withLock { state in state.sessions[id]?.late?.add(fragment) }
             waiter?(fragment)
         // Viewers choose when.
-        case .proposed, .migrating: break
-        case .connected(let status):
+        case .described, .gathered, .proposed, .migrating: break
+        case .connected(let codec):
             let session = state.withLock { $0.connect(id) }
-            if let session { host.report(.joined(session.viewer, status.codec)) }
-        case .ended(let end, let status):
-            let ended = state.withLock { $0.remove(id, after: end) }
-            guard let (session, reason) = ended else { return }
-            var late = session.late
-            late?.end()?(nil)
-            session.completion?(.failure(refusal(after: end, reason)))
-            if status.isConnected { host.report(.left(session.viewer, end, reason)) }
+            if let session { host.report(.joined(session.viewer, codec)) }
+        case .ended(let why, let reason, _):
+            guard var session = state.withLock({ $0.remove(id, reason) }) else { return }
+            session.late?.end()?(nil)
+            session.completion?(.failure(refusal(after: reason)))
+            if session.isConnected { host.report(.left(session.viewer, why, reason)) }
         }
     }
 
@@ -86,22 +78,28 @@ package final class WebCall: Sendable {
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         _ = peers.perform { [self] loop in
-            tell(.noRelay, from: session.viewer.place, session.viewer.name, at: loop.now)
-            if let peer = loop.peer(session.viewer.id) { loop.close(peer, .pathLost) }
+            tell(.noRelay, to: session.connection.other, at: loop.now)
+            if let peer = session.connection.peer(in: loop) { loop.close(peer, .pathLost) }
         }
         completion(.failure(.noRelay))
     }
 
     /// Why a viewer gets no answer whose session has ended.
-    private func refusal(after end: PeerSession.End, _ reason: EndReason) -> Refusal {
+    private func refusal(after reason: EndReason) -> Refusal {
         switch reason {
         case .kicked: .kicked
         case .busy: .full(limit: viewerLimit)
-        default: end == .pathLost ? .noTransport : .closed
+        case .lost: .noTransport
+        default: .closed
         }
     }
 
     // MARK: - What is known of viewers
+
+    /// That of a session; nil if there is none, or it has ended.
+    func peer(of id: String, in loop: PeerLoop) -> Peer? {
+        state.withLock { $0.sessions[id] }?.connection.peer(in: loop)
+    }
 
     /// The state of a viewer's link, by the name of its session; nil if there is none.
     func report(on id: String, _ work: WebStatus.Work) -> PageViewer? {

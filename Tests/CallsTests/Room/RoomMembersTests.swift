@@ -108,7 +108,7 @@ import WebRTC
         }
     }
 
-    private static func network() -> CallNetwork {
+    static func network() -> CallNetwork {
         let rendition = Rendition(
             id: Rendition.ID(0),
             codec: .vp8,
@@ -290,7 +290,7 @@ import WebRTC
         let network = Self.network()
         defer { network.close() }
         let host = CallHost(name: "room+http://h/tea", network, access: AccessControl()) { _ in }
-        let peer = CallPeer(try network.peers(), CallPeer.Other(place: "here"), in: host) { _, _ in }
+        let peer = PeerConnection(try network.peers(), PeerConnection.Other(place: "here"), in: host) { _, _ in }
         peer.answer(WebFixture.offer)
         let isSilent = Mutex(false)
         try wait(until: "it is told") {
@@ -306,7 +306,7 @@ import WebRTC
         defer { network.close() }
         let targets = try (0..<100).map { _ in try Target() }
         let host = CallHost(name: "room+http://h/tea", network, access: AccessControl()) { _ in }
-        let peer = CallPeer(try network.peers(), CallPeer.Other(place: "here"), in: host) { _, _ in }
+        let peer = PeerConnection(try network.peers(), PeerConnection.Other(place: "here"), in: host) { _, _ in }
         peer.answer(WebFixture.offer)
         for (index, target) in targets.enumerated() {
             let priority = 2_130_706_431 - index
