@@ -13,6 +13,7 @@ import Testing
     @Test func whoeverHasAPeerIsThere() throws {
         let web = try WebFixture(viewerLimit: 4)
         let isOver = Atomic(false)
+        defer { isOver.store(true, ordering: .relaxed) }
         let missing = Mutex<[ParticipantID]>([])
         let reader = try Thread { [peers = web.peers, participants = web.network.participants] in
             while !isOver.load(ordering: .relaxed) {

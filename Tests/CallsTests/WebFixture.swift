@@ -99,27 +99,21 @@ final class WebFixture: Sendable {
         }
         call = try WebCall(in: host, viewerLimit: viewerLimit)
         let picture = picture
-        service = WebService(
-            WebService.Configuration(
-                access: access,
-                names: names,
-                origins: origins,
-                iceServerLinks: { Self.links },
-                snapshots: WebService.SnapshotSource {
-                    Instant(nanoseconds: picture.horizon.load(ordering: .relaxed))
-                } picture: {
-                    picture.count.add(1, ordering: .relaxed)
-                    return picture.bytes.withLock { bytes in
-                        let captureTime = Instant(nanoseconds: picture.captureTime.load(ordering: .relaxed))
-                        return bytes.map { .success(WebService.Snapshot(png: $0, captureTime: captureTime)) }
-                            ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
-                    }
-                }
-            ),
-            call: call,
-            status: status
-        )
-        listener = try server.listen(on: ListenAddress(host: "127.0.0.1", port: 0), respond: service.respond)
+        let snapshots = WebService.SnapshotSource {
+            Instant(nanoseconds: picture.horizon.load(ordering: .relaxed))
+        } picture: {
+            picture.count.add(1, ordering: .relaxed)
+            return picture.bytes.withLock { bytes in
+                let captureTime = Instant(nanoseconds: picture.captureTime.load(ordering: .relaxed))
+                return bytes.map { .success(WebService.Snapshot(png: $0, captureTime: captureTime)) }
+                    ?? .failure(WebService.SnapshotFailure("there is no picture yet"))
+            }
+        }
+        let address = ListenAddress(host: "127.0.0.1", port: 0)
+        var web = WebSettings(listen: address, snapshots: snapshots, status: status)
+        (web.names, web.origins, web.iceServerLinks) = (names, origins, { Self.links })
+        service = WebService(web, call: call)
+        listener = try server.listen(on: address, respond: service.respond)
         status.note(.active)
     }
 

@@ -16,6 +16,8 @@ package struct WebSettings: Sendable {
     package var names: [String] = []
     /// The origins whose pages may use the service without a token.
     package var origins: [WebOrigin] = []
+    /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`; asked anew for each viewer,
+    /// as logins may last for a time.
     package var iceServerLinks: @Sendable () -> [String] = { [] }
     package var viewerLimit = 50
     package var snapshots: WebService.SnapshotSource
@@ -33,7 +35,6 @@ package struct WebSettings: Sendable {
 final class ServedWebCall: Call {
     private let host: CallHost
     private let status: WebStatus
-    private let call: WebCall
     private let server: HTTPServer
     private let service: WebService
     private let listener: HTTPServer.Listener
@@ -47,22 +48,12 @@ final class ServedWebCall: Call {
             host.report(report)
             status.note(report)
         }
-        call = try WebCall(in: counting, viewerLimit: settings.viewerLimit)
+        let call = try WebCall(in: counting, viewerLimit: settings.viewerLimit)
         server = HTTPServer(
             limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: settings.viewerLimit),
             proxies: settings.proxies
         )
-        service = WebService(
-            WebService.Configuration(
-                access: host.access,
-                names: settings.names,
-                origins: settings.origins,
-                iceServerLinks: settings.iceServerLinks,
-                snapshots: settings.snapshots
-            ),
-            call: call,
-            status: status
-        )
+        service = WebService(settings, call: call)
         listener = try server.listen(on: settings.listen, tls: settings.tls, respond: service.respond)
         host.report(CallReport(.standing(nil)))
         settings.opened(listener.port)

@@ -11,50 +11,46 @@ import WebRTC
 struct WHEPEndpoint: Sendable {
     static let path = "/whep"
     static let methods: [HTTPMethod] = [.GET, .HEAD, .POST]
-    static let sessionMethods: [HTTPMethod] = [.PATCH, .DELETE]
-    /// Methods of the path `talk` below a session's, by which its viewer asks to speak.
-    static let talkMethods: [HTTPMethod] = [.POST, .DELETE]
-    /// Methods of the path `skip` below a session's, by which its viewer has sound left out.
-    static let skipMethods: [HTTPMethod] = [.POST]
     static let offerType = "application/sdp"
     static let fragmentType = "application/trickle-ice-sdpfrag"
     private static let sessionPrefix = path + "/"
-    private static let talkSuffix = "/talk"
-    private static let skipSuffix = "/skip"
+
+    /// What the viewer of a session may ask for, by the end of the path.
+    enum Deed: String, CaseIterable {
+        /// To speak.
+        case talk = "/talk"
+        /// To have sound left out.
+        case skip = "/skip"
+        /// To change the session, or end it.
+        case change = ""
+
+        var methods: [HTTPMethod] {
+            switch self {
+            case .talk: [.POST, .DELETE]
+            case .skip: [.POST]
+            case .change: [.PATCH, .DELETE]
+            }
+        }
+    }
 
     let call: WebCall
     let status: WebStatus
     /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
     let iceServerLinks: @Sendable () -> [String]
-    let access: AccessControl
+    private var access: AccessControl { call.access }
 
-    /// The name of a session, perhaps empty, by its path; nil for any other path.
-    static func session(of path: String) -> String? {
-        path.hasPrefix(sessionPrefix) ? String(path.dropFirst(sessionPrefix.count)) : nil
+    /// The name of a session, perhaps empty, and what is asked of it by its path; nil for any other path.
+    static func session(of path: String) -> (name: String, deed: Deed)? {
+        guard path.hasPrefix(sessionPrefix) else { return nil }
+        let name = path.dropFirst(sessionPrefix.count)
+        return Deed.allCases.first { name.hasSuffix($0.rawValue) }
+            .map { (String(name.dropLast($0.rawValue.count)), $0) }
     }
 
-    /// The name of the session whose viewer asks to speak by a path; nil for any other path.
-    static func talkingSession(of path: String) -> String? {
-        guard path.hasSuffix(talkSuffix) else { return nil }
-        return session(of: String(path.dropLast(talkSuffix.count)))
-    }
-
-    /// The name of the session whose viewer has sound left out by a path; nil for any other path.
-    static func skippingSession(of path: String) -> String? {
-        guard path.hasSuffix(skipSuffix) else { return nil }
-        return session(of: String(path.dropLast(skipSuffix.count)))
-    }
-
-    /// Whether a request changes or ends a session that there is.
+    /// Whether a request is about a session that there is.
     func isForSession(_ request: HTTPRequest) -> Bool {
-        if let session = Self.skippingSession(of: request.path) {
-            return Self.skipMethods.contains(request.method) && call.hasSession(session)
-        }
-        if let session = Self.talkingSession(of: request.path) {
-            return Self.talkMethods.contains(request.method) && call.hasSession(session)
-        }
-        guard Self.sessionMethods.contains(request.method) else { return false }
-        return Self.session(of: request.path).map { call.hasSession($0) } ?? false
+        guard let session = Self.session(of: request.path) else { return false }
+        return session.deed.methods.contains(request.method) && call.hasSession(session.name)
     }
 
     /// Tells a viewer the ICE servers.
@@ -192,10 +188,19 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
-    /// Takes a viewer's wish to speak, or takes it back.
-    func talk(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
-        let session = Self.talkingSession(of: request.path) ?? ""
+    /// Does what a viewer asks of its session.
+    func perform(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        guard let (session, deed) = Self.session(of: request.path) else { return completion(Self.unknown) }
         if let refusal = refuse(ended: session) { return completion(refusal) }
+        switch deed {
+        case .talk: talk(request, session, completion)
+        case .skip: skip(request, session, completion)
+        case .change: change(request, session, completion)
+        }
+    }
+
+    /// Takes a viewer's wish to speak, or takes it back.
+    private func talk(_ request: HTTPRequest, _ session: String, _ completion: @escaping WebService.Completion) {
         call.talk(session, wants: request.method == .POST) { outcome in
             switch outcome {
             case .state(let state):
@@ -223,9 +228,7 @@ struct WHEPEndpoint: Sendable {
     }
 
     /// Leaves out as much sound as the viewer's buffer has too much: the body is a number of milliseconds.
-    func skip(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
-        let session = Self.skippingSession(of: request.path) ?? ""
-        if let refusal = refuse(ended: session) { return completion(refusal) }
+    private func skip(_ request: HTTPRequest, _ session: String, _ completion: @escaping WebService.Completion) {
         guard let length = Int(String(decoding: request.body, as: UTF8.self)), Peer.skippableSound ~= length else {
             let (least, most) = (Peer.skippableSound.lowerBound, Peer.skippableSound.upperBound)
             return completion(
@@ -238,9 +241,7 @@ struct WHEPEndpoint: Sendable {
     }
 
     /// Ends a viewer's session, or changes it by a fragment (RFC 9725 §4.3).
-    func change(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
-        let session = Self.session(of: request.path) ?? ""
-        if let refusal = refuse(ended: session) { return completion(refusal) }
+    private func change(_ request: HTTPRequest, _ session: String, _ completion: @escaping WebService.Completion) {
         if request.method == .DELETE {
             return call.leave(session) { wasThere in completion(wasThere ? HTTPResponse(.ok) : Self.unknown) }
         }

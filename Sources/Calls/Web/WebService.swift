@@ -1,4 +1,4 @@
-package import Access
+import Access
 import Control
 package import HTTP
 import NIOHTTP1
@@ -7,33 +7,6 @@ import Time
 
 /// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
 package final class WebService: Sendable {
-    package struct Configuration: Sendable {
-        /// Decides who may use the service, and who has to knock.
-        package var access: AccessControl
-        /// Names by which viewers reach the server, beside its addresses.
-        package var names: [String]
-        /// The origins whose pages may use the service without a token.
-        package var origins: [WebOrigin]
-        /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`;
-        /// asked anew for each viewer, as logins may last for a time.
-        package var iceServerLinks: @Sendable () -> [String]
-        package var snapshots: SnapshotSource
-
-        package init(
-            access: AccessControl,
-            names: [String] = [],
-            origins: [WebOrigin] = [],
-            iceServerLinks: @escaping @Sendable () -> [String],
-            snapshots: SnapshotSource
-        ) {
-            self.access = access
-            self.names = names
-            self.origins = origins
-            self.iceServerLinks = iceServerLinks
-            self.snapshots = snapshots
-        }
-    }
-
     typealias Completion = @Sendable (HTTPResponse) -> Void
 
     /// Before the name of a session.
@@ -41,25 +14,18 @@ package final class WebService: Sendable {
     /// What viewers get only when they are let in.
     private static let admittedPaths: Set = ["/snapshot.png", "/api/status", "/api/events"]
 
-    private let configuration: Configuration
     private let status: WebStatus
+    /// Decides who may use the service, and who has to knock.
     private let access: AccessControl
     private let origins: OriginGuard
     private let whep: WHEPEndpoint
     private let snapshots: SnapshotDesk
 
-    package init(_ configuration: Configuration, call: WebCall, status: WebStatus) {
-        self.configuration = configuration
-        self.status = status
-        access = configuration.access
-        origins = OriginGuard(names: configuration.names, allowed: configuration.origins)
-        whep = WHEPEndpoint(
-            call: call,
-            status: status,
-            iceServerLinks: configuration.iceServerLinks,
-            access: configuration.access
-        )
-        snapshots = SnapshotDesk(configuration.snapshots)
+    package init(_ settings: WebSettings, call: WebCall) {
+        (status, access) = (settings.status, call.access)
+        origins = OriginGuard(names: settings.names, allowed: settings.origins)
+        whep = WHEPEndpoint(call: call, status: status, iceServerLinks: settings.iceServerLinks)
+        snapshots = SnapshotDesk(settings.snapshots)
     }
 
     /// Waits until nobody waits for a snapshot. Later requests for one are refused.
@@ -90,9 +56,7 @@ package final class WebService: Sendable {
         case _ where request.path.hasPrefix(Self.viewerPrefix):
             let report = whep.call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
             completion(report.map { Self.json($0.json) } ?? .sentence(.notFound, "there is no such session"))
-        case _ where WHEPEndpoint.talkingSession(of: request.path) != nil: whep.talk(request, completion)
-        case _ where WHEPEndpoint.skippingSession(of: request.path) != nil: whep.skip(request, completion)
-        default: whep.change(request, completion)
+        default: whep.perform(request, completion)
         }
     }
 
@@ -108,10 +72,8 @@ package final class WebService: Sendable {
         case "/api/events": [.GET]
         case _ where path.hasPrefix(viewerPrefix): [.GET, .HEAD]
         case "*": []
-        case _ where WHEPEndpoint.talkingSession(of: path) != nil: WHEPEndpoint.talkMethods
-        case _ where WHEPEndpoint.skippingSession(of: path) != nil: WHEPEndpoint.skipMethods
-        case _ where WHEPEndpoint.session(of: path) != nil: WHEPEndpoint.sessionMethods
-        default: WebPage.response(to: path) == nil ? nil : [.GET, .HEAD]
+        default:
+            WHEPEndpoint.session(of: path)?.deed.methods ?? (WebPage.response(to: path) == nil ? nil : [.GET, .HEAD])
         }
     }
 
