@@ -239,7 +239,7 @@ final class PeerConnection: PeerDelegate {
     func peer(_ id: ParticipantID, said packet: ReceivedSound) { host.media.voices?.receive(packet, from: id) }
 
     func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
-        if case .ended(let end, _) = signal {
+        if case .ended(let end) = signal {
             host.end(id)
             return tell(end: "\(end)", reason ?? EndReason(end), isFinal: false)
         }
@@ -254,7 +254,7 @@ final class PeerConnection: PeerDelegate {
         case .proposed(let local): signalled(.proposed(fragment: local.fragment(for: section)), self)
         case .found(let fragment): signalled(.found(fragment), self)
         case .migrating: signalled(.migrating, self)
-        case .connected(let status): signalled(.connected(codec: status.codec), self)
+        case .connected(let codec): signalled(.connected(codec: codec), self)
         case .ended: break
         }
     }

@@ -18,10 +18,10 @@ package final class Peer {
         /// The machine no longer has the address at which the path begins, and another path is sought. The peer may go on sending to that
         /// address until ICE restarts. It comes again when the addresses change again.
         case migrating
-        /// The keys of SRTP came into use.
-        case connected(PeerStatus)
+        /// The keys of SRTP came into use. The codec is that of the picture that the peer gets; nil if it gets none.
+        case connected(VideoCodec?)
         /// The peer has ended. This signal always comes, as the last one.
-        case ended(PeerSession.End, PeerStatus)
+        case ended(PeerSession.End)
     }
 
     /// What carries a peer's streams: as of an answer, or of the offer that was accepted.

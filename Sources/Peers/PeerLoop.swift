@@ -179,7 +179,9 @@ package final class PeerLoop {
             if round.hasNewFrames || round.hasNewSound && peer.getsSound || peer.mustPoll(at: now) {
                 let needsKeyframe = peer.poll(at: now, in: &batch)
                 if needsKeyframe { router.requestKeyframe(for: peer.id) }
-                if peer.takeConnection(at: now) { round.signals.append((peer, .connected(status(of: peer)))) }
+                if peer.takeConnection(at: now) {
+                    round.signals.append((peer, .connected(router.rendition(of: peer.id)?.codec)))
+                }
             }
             if peer.takeGathered(at: now) {
                 if let local = peer.local {
@@ -201,7 +203,7 @@ package final class PeerLoop {
         if peers.isEmpty { histories.removeAll() }
         for peer in ended {
             departed.add(peer)
-            if let end = peer.end { round.signals.append((peer, .ended(end, status(of: peer)))) }
+            if let end = peer.end { round.signals.append((peer, .ended(end))) }
             router.remove(peer.id)
         }
         round.hasChanged = true

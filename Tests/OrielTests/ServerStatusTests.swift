@@ -20,7 +20,7 @@ import Time
         let server = WatchedServer("stun:h:3478", .stun(address: "192.0.2.1", port: 3478))
         let news = ServerNews(server: server, result: result, since: .start)
         let event = CallEvent(news)
-        #expect(event.kind == .server && event.server == server.name && event.serverState == state)
+        #expect(event.kind == .server && event.server == server.name && event.state == state.rawValue)
         #expect(event.sentence == news.sentence)
         let status = SenderSnapshot.Server(news, at: .start + .milliseconds(1500))
         #expect(status.name == server.name && status.state == state)

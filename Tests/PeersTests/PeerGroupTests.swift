@@ -43,7 +43,7 @@ import WebRTC
                 case .gathered(let local, let bundle):
                     local.candidates.isEmpty || bundle["0"] == nil ? "nothing" : "gathered"
                 case .connected: "connected"
-                case .ended(let end, _): "\(end)"
+                case .ended(let end): "\(end)"
                 }
             note(word, of: id)
         }

@@ -67,8 +67,8 @@ extension CallEvent {
     init(_ note: SoundNote) {
         self.init(sentence: "\(note)")
         switch note {
-        case .microphoneLive(let device): (kind, microphone, name) = (.microphone, .live, device)
-        case .microphoneOff: (kind, microphone) = (.microphone, .off)
+        case .microphoneLive(let device): (kind, state, name) = (.microphone, "live", device)
+        case .microphoneOff: (kind, state) = (.microphone, "off")
         default: break
         }
     }

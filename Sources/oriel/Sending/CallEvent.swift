@@ -5,7 +5,13 @@ import Helpers
 import Media
 
 /// Something that happens in the calls of a sender: a sentence for people, and a line of `--events` for programs.
-struct CallEvent: Sendable {
+struct CallEvent: Encodable, Sendable {
+    private enum CodingKeys: String, CodingKey {
+        case kind = "event"
+        case sentence = "text"
+        case time, call, id, name, note, address, codec, reason, state, server, files
+    }
+
     /// The kind of event, in the words of `--events`.
     enum Kind: String, Encodable, Sendable {
         case knocked, accepted, rejected
@@ -39,8 +45,8 @@ struct CallEvent: Sendable {
         case renewalEnded = "renewal_ended"
     }
 
-    enum Microphone: String, Sendable { case live, off }
-
+    /// When it was told, if it was.
+    var time: String?
     /// Nil for an event that goes only to standard error.
     var kind: Kind?
     /// The call, as the command line names it; nil for an event of all calls.
@@ -53,19 +59,18 @@ struct CallEvent: Sendable {
     var name: String?
     var note: String?
     var address: String?
-    var codec: VideoCodec?
+    var codec: String?
     var reason: EndReason?
-    var condition: BroadcastCondition?
-    var microphone: Microphone?
+    /// Of the broadcast, the microphone or the server.
+    var state: String?
     /// The name of a STUN or TURN server.
     var server: String?
-    var serverState: SenderSnapshot.Server.State?
     /// The paths of files that are no longer read again.
     var files: [String]?
 }
 
 extension CallEvent {
-    init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, condition: condition) }
+    init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, state: condition.rawValue) }
 
     init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
 
@@ -73,11 +78,11 @@ extension CallEvent {
     init(_ report: CallReport, in call: CallPlan) {
         self.init(call: "\(call)", sentence: report.sentence)
         switch report.event {
-        case .standing(let codec): (kind, self.codec) = (.callJoined, codec)
+        case .standing(let codec): (kind, self.codec) = (.callJoined, codec?.rawValue.lowercased())
         case .away(_, isNews: true): (kind, reason) = (.callLost, .lost)
         case .away, .remark: break
         case .joined(let participant, let codec):
-            (kind, self.codec) = (.peerJoined, codec)
+            (kind, self.codec) = (.peerJoined, codec?.rawValue.lowercased())
             note(participant)
         case .left(let participant, let reason):
             (kind, self.reason) = (.peerLeft, reason)

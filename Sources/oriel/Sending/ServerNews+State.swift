@@ -18,7 +18,7 @@ extension ServerNews {
 
 extension CallEvent {
     init(_ news: ServerNews) {
-        self.init(kind: .server, sentence: news.sentence, server: news.server.name, serverState: news.state)
+        self.init(kind: .server, sentence: news.sentence, state: news.state.rawValue, server: news.server.name)
     }
 }
 
