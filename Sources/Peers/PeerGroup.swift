@@ -13,36 +13,22 @@ package import WebRTC
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
         /// The renditions that may be sent: the same number of rungs for each codec, at least one.
-        package var renditions: [Rendition]
+        package let renditions: [Rendition]
         /// The encoders'. Packets leave at up to five times that.
         package let target: TargetBitrate
-        package var ice: ICEAgent.Configuration
+        package let ice: ICEAgent.Configuration
         /// The horizon: no picture that was taken before it is sent, sent again, or sent to a new peer; nil for no limit. Called on the
         /// network thread.
-        package var horizon: @Sendable () -> Instant?
+        package var horizon: @Sendable () -> Instant? = { nil }
         /// The horizon of sound: no sound that was heard before it is sent.
-        package var soundHorizon: @Sendable () -> Instant?
+        package var soundHorizon: @Sendable () -> Instant? = { nil }
         /// Whether offers have the sound too, called before each. A peer whose offer asks for it gets it anyway.
-        package var offersSound: @Sendable () -> Bool
+        package var offersSound: @Sendable () -> Bool = { false }
         /// The number of the first peer.
-        package var firstNumber: Int
+        package var firstNumber = 1
 
-        package init(
-            renditions: [Rendition],
-            target: TargetBitrate,
-            ice: ICEAgent.Configuration,
-            horizon: @escaping @Sendable () -> Instant? = { nil },
-            soundHorizon: @escaping @Sendable () -> Instant? = { nil },
-            offersSound: @escaping @Sendable () -> Bool = { false },
-            countingFrom firstNumber: Int = 1
-        ) {
-            self.renditions = renditions
-            self.target = target
-            self.ice = ice
-            self.horizon = horizon
-            self.soundHorizon = soundHorizon
-            self.offersSound = offersSound
-            self.firstNumber = firstNumber
+        package init(renditions: [Rendition], target: TargetBitrate, ice: ICEAgent.Configuration) {
+            (self.renditions, self.target, self.ice) = (renditions, target, ice)
         }
 
         func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }

@@ -74,12 +74,8 @@ import WebRTC
     /// As of a sender that is started again: the number of a peer of the run before means no other one.
     @Test func theFirstNumberCanBeChosen() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        let configuration = PeerGroup.Configuration(
-            renditions: [Self.rendition],
-            target: target,
-            ice: ice,
-            countingFrom: 701
-        )
+        var configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        configuration.firstNumber = 701
         let group = try PeerGroup(configuration, suspends: nil)
         defer { group.close() }
         let agreement = try Negotiation(offer: SessionDescription(parsing: Self.offer), codecs: [[.vp8]]).agreement

@@ -155,15 +155,9 @@ package final class CallNetwork: Sendable {
             let trust = try TLSTrust(alsoTrusting: configuration.certificates, toSpeak: .turn)
             parts.tunnels = try ice.startTunnels(trust) { [weak self] in self?.doubtServers() }
         }
-        let group = PeerGroup.Configuration(
-            renditions: media.renditions,
-            target: media.target,
-            ice: ice.configuration,
-            horizon: media.horizon,
-            soundHorizon: media.soundHorizon,
-            offersSound: media.offersSound,
-            countingFrom: configuration.firstNumber
-        )
+        var group = PeerGroup.Configuration(renditions: media.renditions, target: media.target, ice: ice.configuration)
+        (group.horizon, group.soundHorizon) = (media.horizon, media.soundHorizon)
+        (group.offersSound, group.firstNumber) = (media.offersSound, configuration.firstNumber)
         let peers = try PeerGroup(group, suspends: configuration.suspends())
         peers.onSuspend { [weak self] in self?.slept(for: $0) }
         peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }

@@ -92,20 +92,14 @@ extension CallList.State {
 
 extension SenderSnapshot.Call {
     init(_ entry: CallList.Entry, at now: Instant) {
-        let seconds = milliseconds(now - entry.since) / 1000
+        self.init(name: "\(entry.call)", state: .joining, sinceS: milliseconds(now - entry.since) / 1000)
         switch entry.state {
-        case .joining: self.init(name: "\(entry.call)", state: .joining, sinceS: seconds)
-        case .standing: self.init(name: "\(entry.call)", state: .standing, sinceS: seconds)
-        case .away(let why): self.init(name: "\(entry.call)", state: .away, sinceS: seconds, reason: why)
+        case .joining: break
+        case .standing: state = .standing
+        case .away(let why): (state, reason) = (.away, why)
         case .ended(let end):
             let failure = end.flatMap { Failure(describing: $0) }
-            self.init(
-                name: "\(entry.call)",
-                state: .ended,
-                sinceS: seconds,
-                reason: failure?.sentence,
-                exitCode: failure?.code.rawValue ?? 0
-            )
+            (state, reason, exitCode) = (.ended, failure?.sentence, failure?.code.rawValue ?? 0)
         }
     }
 }
