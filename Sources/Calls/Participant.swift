@@ -19,8 +19,8 @@ package struct Participant: Sendable {
     package var kick: (@Sendable () -> Void)?
 }
 
-/// The participants of all calls of a sender: each from the round of the network thread that makes its peer until that has ended. Any thread may
-/// ask.
+/// The participants of all calls of a sender. Each is here from the round of the network thread that makes its peer until the peer has ended. Any
+/// thread may ask.
 package final class Participants: Sendable {
     private let all = Mutex<[ParticipantID: Participant]>([:])
 
@@ -28,11 +28,11 @@ package final class Participants: Sendable {
 
     package subscript(_ id: ParticipantID) -> Participant? { all.withLock { $0[id] } }
 
-    /// Sends somebody away, with all others of its key: another window of a browser shows the same to the same person.
+    /// Sends a participant away, and all others with its key: another window of a browser shows the same to the same person.
     ///
-    /// - Returns: the guest that it was, which has to knock from now on.
+    /// - Returns: the guest that it was; it must knock from now on.
     package func kick(_ id: ParticipantID, by access: AccessControl) -> Guest? {
-        // Whoever comes back at once has to knock already.
+        // First: a guest that comes back at once must knock.
         let (guest, ids) = access.change { engine, _ in engine.sendAway(id) }
         for id in ids { self[id]?.kick?() }
         return guest
@@ -45,13 +45,13 @@ package final class Participants: Sendable {
 
 /// On the network thread.
 extension CallHost {
-    /// Somebody has come, in this round.
+    /// Adds a participant, in the round that makes its peer.
     func begin(_ participant: Participant, canSpeak: Bool, guest: GuestKey?) {
         access.change { engine, _ in engine.begin(participant.id, canSpeak: canSpeak, guest: guest) }
         network.participants.add(participant)
     }
 
-    /// Somebody has gone. What is told of that still finds its name.
+    /// Removes a participant. Events about that still find its name.
     func end(_ id: ParticipantID) {
         access.change { $0.end(id, at: $1) }
         network.participants.remove(id)
