@@ -85,24 +85,21 @@ public struct BridgeInspection: Sendable {
             fileSize: page.count < Layout.page ? page.count : size,
             path: directory.path(of: name)
         )
-        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
-            page.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
-        }
         typealias H = Layout.Header
         typealias S = Layout.Slot
-        func instant(_ offset: Int) -> Instant? { Instant(stored: get(offset, as: UInt64.self)) }
+        func instant(_ offset: Int) -> Instant? { Instant(stored: page.span.bytes.get(offset, as: UInt64.self)) }
         heartbeatAt = instant(H.heartbeat)
-        let state = BroadcastState(rawValue: get(H.state, as: UInt32.self)) ?? said
+        let state = BroadcastState(rawValue: page.span.bytes.get(H.state, as: UInt32.self)) ?? said
         if isWriting { liveness = Liveness(state: state, heartbeat: heartbeatAt) }
         fileBytes = header.fileBytes
-        published = get(H.published, as: UInt64.self)
+        published = page.span.bytes.get(H.published, as: UInt64.self)
         stateSince = instant(H.stateSince)
         // A horizon after the heartbeat is damage.
         if let horizon = instant(H.horizon), let heartbeatAt, horizon <= heartbeatAt { self.horizon = horizon }
-        framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
+        framesPerSecond = Int(page.span.bytes.get(H.framesPerSecond, as: UInt32.self))
         let text = page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 }
         source = String(decoding: text, as: UTF8.self)
-        let latest = get(H.latest, as: UInt64.self)
+        let latest = page.span.bytes.get(H.latest, as: UInt64.self)
         if latest != 0, latest & 0xFF < Layout.slotCount { latestSlot = Int(latest & 0xFF) }
         for slot in 0..<Layout.slotCount {
             let metadata = try directory.calling(on: name) { () throws(SystemError) in
