@@ -31,7 +31,6 @@ final class XSession {
     private static let mostSizes = 10
 
     private let connection: XConnection
-    /// The time between two frames.
     private let interval: Duration
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?

@@ -179,7 +179,6 @@ extension PixelRect {
         )
     }
 
-    /// The smallest rectangle around both.
     fileprivate func union(_ other: PixelRect) -> PixelRect {
         let left = min(x, other.x)
         let top = min(y, other.y)

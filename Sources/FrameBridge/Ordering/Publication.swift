@@ -48,7 +48,6 @@ struct Publication: Hashable {
         stepCount = 3
     }
 
-    /// The next step; nil after the last.
     mutating func next() -> Step? {
         guard position < stepCount else { return nil }
         position += 1

@@ -15,7 +15,6 @@ final class SoundFile {
     let startedAt: UInt64
     private let opened: OpenedRing
     private let mapping: Mapping
-    /// The copy of one slot.
     private let copy: UnsafeMutableRawBufferPointer
 
     private init(_ opened: consuming OpenedRing, _ mapping: Mapping, startedAt: UInt64) {

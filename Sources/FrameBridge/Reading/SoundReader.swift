@@ -17,7 +17,6 @@ public struct SoundReader: ~Copyable {
         case none
     }
 
-    /// The interval of looks at the file.
     private static let lookInterval = Duration.milliseconds(100)
 
     private let directory: BridgeDirectory

@@ -1,7 +1,6 @@
 /// A receiver's report of arrived packets of all streams, with their times
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
 package struct TransportFeedback: Equatable, Sendable {
-    /// A packet that has arrived.
     package struct Arrival: Equatable, Sendable {
         /// Transport-wide.
         package var number: UInt16

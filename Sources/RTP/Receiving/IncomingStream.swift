@@ -182,7 +182,6 @@ struct IncomingStream {
         losses.takeRequests(roundTripTime: roundTripTime, at: now)
     }
 
-    /// Whether to ask for a keyframe now.
     mutating func takeKeyframeRequest(at now: Instant) -> Bool {
         guard let due = keyframeDeadline, due <= now else { return false }
         keyframeAskedAt = now

@@ -128,7 +128,6 @@ struct FramePlanner {
 
 // The choice of the next frame.
 extension FramePlanner {
-    /// Plans the frame of a due action.
     mutating func plan(
         _ planned: Cadence.Action,
         of capturedAt: Instant,
@@ -179,7 +178,6 @@ extension FramePlanner {
         sharpness.choose(isRefinement: false)
     }
 
-    /// Chooses the macroblocks of the next frame.
     private mutating func choose(for action: Cadence.Action, by encoder: Abilities, at now: Instant) -> Choice {
         if action == .keepAlive {
             sharpness.chooseNone()
