@@ -8,14 +8,11 @@ package struct EncodingResult: Equatable, Sendable {
     package let isKeyframe: Bool
     /// From 0, the finest, to 63.
     package let quantizer: Int
-    /// As given to `encode`.
-    package let presentationTime: Instant
 }
 
 /// A frame in the memory of its encoder, valid until the encoder's next call.
 struct EncodedPacket {
-    let isKeyframe: Bool
-    let quantizer: Int
+    let frame: EncodingResult
     let bytes: UnsafeBufferPointer<UInt8>
 }
 
@@ -85,20 +82,13 @@ package struct VideoEncoder: ~Copyable {
         }
         previousTime = presentationTime
         guard let packet else { return nil }
-        return body(
-            EncodingResult(
-                isKeyframe: packet.isKeyframe,
-                quantizer: packet.quantizer,
-                presentationTime: presentationTime
-            ),
-            packet.bytes.span
-        )
+        return body(packet.frame, packet.bytes.span)
     }
 
     private var vpx: VPXEncoder? { if case .libvpx(let encoder) = library { encoder } else { nil } }
 
     /// The quantizer of the keyframe that `repeatKeyframe` would give; nil if there is none.
-    package var repeatableQuantizer: Int? { vpx?.keyframe?.quantizer }
+    package var repeatableQuantizer: Int? { vpx?.keyframe?.frame.quantizer }
 
     /// Gives the last keyframe again, byte for byte, and continues from its picture.
     ///
@@ -114,9 +104,8 @@ package struct VideoEncoder: ~Copyable {
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(presentationTime)
-        guard let (quantizer, data) = vpx?.repeatKeyframe() else { return nil }
+        guard let (frame, data) = vpx?.repeatKeyframe() else { return nil }
         previousTime = presentationTime
-        let frame = EncodingResult(isKeyframe: true, quantizer: quantizer, presentationTime: presentationTime)
         return body(frame, data.span)
     }
 
@@ -160,11 +149,7 @@ package struct VideoEncoder: ~Copyable {
     ) throws(VideoEncoderError) -> Result? {
         try check(picture, presentationTime)
         guard let vpx else { preconditionFailure("only VP8 can be patched") }
-        let frame = EncodingResult(
-            isKeyframe: false,
-            quantizer: PatchEncoder.quantizer,
-            presentationTime: presentationTime
-        )
+        let frame = EncodingResult(isKeyframe: false, quantizer: PatchEncoder.quantizer)
         let result = vpx.patch(picture, blocks, scroll, limit: limit) { body(frame, $0) }
         if result != nil { previousTime = presentationTime }
         return result

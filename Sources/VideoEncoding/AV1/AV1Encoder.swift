@@ -140,11 +140,9 @@ final class AV1Encoder {
             try check("AOME_GET_LAST_QUANTIZER_64") {
                 oriel_aom_exchange($0, Int32(AOME_GET_LAST_QUANTIZER_64.rawValue), &quantizer)
             }
-            return EncodedPacket(
-                isKeyframe: frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0,
-                quantizer: Int(quantizer),
-                bytes: UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
-            )
+            let isKeyframe = frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0
+            let bytes = UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
+            return EncodedPacket(frame: EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer)), bytes: bytes)
         }
         return nil
     }

@@ -13,7 +13,7 @@ final class VPXEncoder {
     private var isRestricted = false
     private(set) var patcher: PatchEncoder?
     /// The last frame of libvpx, if it is a keyframe of VP8.
-    private(set) var keyframe: (quantizer: Int, data: [UInt8])?
+    private(set) var keyframe: (frame: EncodingResult, data: [UInt8])?
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libvpxConfiguration = try configuration.libvpxConfiguration()
@@ -65,7 +65,7 @@ final class VPXEncoder {
     }
 
     /// The last keyframe; nil if there is none to repeat.
-    func repeatKeyframe() -> (quantizer: Int, data: [UInt8])? {
+    func repeatKeyframe() -> (frame: EncodingResult, data: [UInt8])? {
         if let keyframe { patcher?.noteFrame(keyframe.data.span) }
         return keyframe
     }
@@ -149,9 +149,10 @@ final class VPXEncoder {
             try exchange("VP8E_GET_LAST_QUANTIZER_64", VP8E_GET_LAST_QUANTIZER_64, &quantizer)
             let bytes = UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
             let isKeyframe = frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0
+            let result = EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer))
             patcher?.noteFrame(bytes.span)
-            if patcher != nil, isKeyframe { keyframe = (Int(quantizer), Array(bytes)) }
-            return EncodedPacket(isKeyframe: isKeyframe, quantizer: Int(quantizer), bytes: bytes)
+            if patcher != nil, isKeyframe { keyframe = (result, Array(bytes)) }
+            return EncodedPacket(frame: result, bytes: bytes)
         }
         return nil
     }
