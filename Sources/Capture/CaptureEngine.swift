@@ -104,7 +104,6 @@ struct CaptureEngine {
     /// Set when the broadcast is to end, once the earlier actions are done.
     var end: End? { if case .ended(let end) = phase { end } else { nil } }
 
-    /// The next action; nil if there is none.
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
     /// How long to sleep, and whether events of the X server end the sleep. While a look waits for its time, they would

@@ -16,7 +16,6 @@ package struct CaptureLoop: ~Copyable {
     private var session: XSession? {
         willSet { if let session { past = past + session.statistics } }
     }
-    /// The added statistics of ended sessions.
     private var past = CaptureStatistics()
     /// The opened source that has not replaced `session` yet.
     private var candidate: Candidate?
@@ -108,7 +107,6 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func handle(_ event: CaptureEngine.Event) { engine.handle(event, at: MonotonicClock.now()) }
 
-    /// Performs all actions of the engine.
     private mutating func act(_ eachSecond: (CaptureStatistics) -> Void) {
         while let action = engine.nextAction() {
             switch action {

@@ -1,6 +1,5 @@
 /// The work of a capture process so far. Times are processor time.
 package struct CaptureStatistics: Sendable {
-    /// Looks at the screen.
     package internal(set) var looks = 0
     package internal(set) var framesPublished = 0
     /// Looks that found a change without a damage event.

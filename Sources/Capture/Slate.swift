@@ -18,7 +18,6 @@ struct Slate {
     private static let linesOfRow = 8
 
     private let width: Int
-    /// The rows that have ink.
     private let rows: Range<Int>
     /// The share of ink in each pixel of these rows, 0 to 1.
     private var coverage: [Double]
@@ -44,7 +43,6 @@ struct Slate {
         fill(edges)
     }
 
-    /// The luma of the pixel at `x`, `y`.
     func luma(x: Int, y: Int) -> UInt8 {
         guard rows.contains(y), x < width else { return Self.background }
         let part = min(1, coverage[(y - rows.lowerBound) * width + x])

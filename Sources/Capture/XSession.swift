@@ -31,7 +31,6 @@ final class XSession {
     private static let mostSizes = 10
 
     private let connection: XConnection
-    /// The time between two frames.
     private let interval: Duration
     private let grabber: ScreenGrabber
     private let damage: DamageMonitor?
@@ -279,14 +278,5 @@ final class XSession {
     }
 
     /// The place of the pointer's image in the picture; may reach beyond it.
-    private var cursorPlace: PixelRect? {
-        cursor.map {
-            PixelRect(
-                x: $0.region.x - region.x,
-                y: $0.region.y - region.y,
-                width: $0.shape.width,
-                height: $0.shape.height
-            )
-        }
-    }
+    private var cursorPlace: PixelRect? { cursor?.region.moved(x: -region.x, y: -region.y) }
 }

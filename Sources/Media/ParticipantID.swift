@@ -10,13 +10,8 @@ package struct ParticipantID: Hashable, Comparable, Sendable, CustomStringConver
 }
 
 /// A plain number.
-extension ParticipantID: Codable {
-    package init(from decoder: any Decoder) throws {
-        number = try decoder.singleValueContainer().decode(Int.self)
-    }
+extension ParticipantID: RawRepresentable, Codable {
+    package init(rawValue: Int) { number = rawValue }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(number)
-    }
+    package var rawValue: Int { number }
 }

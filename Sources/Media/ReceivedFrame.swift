@@ -26,6 +26,5 @@ package protocol FrameReceiver: AnyObject, Sendable {
     /// Receives the next frame. The first one is a keyframe, and so is the one after a loss.
     func receive(_ frame: ReceivedFrame)
 
-    /// The peer has gone.
     func end()
 }

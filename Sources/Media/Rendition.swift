@@ -14,8 +14,8 @@ package struct Rendition: Sendable, Equatable, Identifiable {
     /// follow. All rungs have the same size and the same highest bitrate. Only links make the lower ones smaller.
     package let rung: Int
     /// Pixels, even.
-    package let width: Int
-    package let height: Int
+    package var width: Int
+    package var height: Int
     package let framesPerSecond: Int
     /// The target of rate control, in bits a second.
     package let bitrate: Int

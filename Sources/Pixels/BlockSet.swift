@@ -7,7 +7,6 @@ package struct BlockSet: Equatable, Sendable {
     package static let macroblock = 16
 
     package let size: PixelSize
-    /// The side of a block, in pixels.
     package let side: Int
     package let columns: Int
     package let rows: Int
@@ -15,7 +14,6 @@ package struct BlockSet: Equatable, Sendable {
     /// One bit a block, row by row. Each row begins a word, and bits beyond the last column are 0.
     private var words: [UInt64]
 
-    /// An empty set.
     package init(_ size: PixelSize, side: Int) {
         self.size = size
         self.side = side

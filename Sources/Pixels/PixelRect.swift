@@ -19,6 +19,10 @@ package struct PixelRect: Equatable, Hashable, Sendable {
     package var height: Int { size.height }
     package var isEmpty: Bool { size.isEmpty }
 
+    package func moved(x: Int, y: Int) -> PixelRect {
+        PixelRect(x: self.x + x, y: self.y + y, width: width, height: height)
+    }
+
     /// The common part, or nil if there is none. A far edge beyond the range of `Int` counts as its end.
     package func intersection(_ other: PixelRect) -> PixelRect? {
         let left = max(x, other.x)

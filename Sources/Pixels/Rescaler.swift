@@ -66,7 +66,7 @@ package struct Rescaler: Sendable {
             let byChroma = chroma.affected(by: halved).scaledOutwards(from: 1, to: 2)
             region = luma.affected(by: part).union(byChroma).expandedToEven
         }
-        return PixelRect(x: target.x + region.x, y: target.y + region.y, width: region.width, height: region.height)
+        return region.moved(x: target.x, y: target.y)
     }
 
     /// Writes the scaled input to a part of `target`. The bars beside it stay black if the picture began black, as new
@@ -89,12 +89,7 @@ package struct Rescaler: Sendable {
         layout.checkBounds(luma: luma.byteCount, chroma: chroma.byteCount)
         let region = region ?? target
         precondition(!region.isEmpty && target.contains(region), "beyond the target")
-        let part = PixelRect(
-            x: region.x - target.x,
-            y: region.y - target.y,
-            width: region.width,
-            height: region.height
-        )
+        let part = region.moved(x: -target.x, y: -target.y)
         let (wholeLuma, wholeChroma) = picture.mutablePlanes
         let outputLuma = MutableRows(start: wholeLuma[target.y] + target.x, stride: wholeLuma.stride)
         let outputChroma = MutableRows(start: wholeChroma[target.y / 2] + target.x, stride: wholeChroma.stride)
@@ -179,7 +174,6 @@ extension PixelRect {
         )
     }
 
-    /// The smallest rectangle around both.
     fileprivate func union(_ other: PixelRect) -> PixelRect {
         let left = min(x, other.x)
         let top = min(y, other.y)

@@ -1,13 +1,3 @@
-/// The reason why a datagram is not RTCP. Nothing in it can be trusted then (RFC 3550 §A.2).
-package enum MalformedRTCP: Error, Equatable {
-    /// A packet's header is not that of RTCP version 2.
-    case version
-    /// A packet ends before its fields, or the datagram before its packets.
-    case truncated
-    /// A field contradicts the packet's length.
-    case inconsistent
-}
-
 extension RTCPPacket {
     /// The packets of a datagram, compound or of reduced size (RFC 5506). Packets of unknown kinds are skipped.
     ///
@@ -15,18 +5,12 @@ extension RTCPPacket {
     package static func parse(
         _ datagram: [UInt8],
         takesTransportFeedback: Bool = true
-    ) throws(MalformedRTCP) -> [RTCPPacket] {
+    ) throws(MalformedPacket) -> [RTCPPacket] {
         var reader = ByteReader(datagram)
         var packets: [RTCPPacket] = []
-        do {
-            repeat {
-                if let packet = try next(&reader, takesTransportFeedback) { packets.append(packet) }
-            } while reader.count > 0
-        } catch let error as MalformedRTCP {
-            throw error
-        } catch {
-            throw .truncated
-        }
+        repeat {
+            if let packet = try next(&reader, takesTransportFeedback) { packets.append(packet) }
+        } while reader.count > 0
         return packets
     }
 
@@ -40,18 +24,20 @@ extension RTCPPacket {
     private static func next(
         _ reader: inout ByteReader,
         _ takesTransportFeedback: Bool
-    ) throws -> RTCPPacket? {
+    ) throws(MalformedPacket) -> RTCPPacket? {
         let first = try reader.byte()
-        guard first >> 6 == 2 else { throw MalformedRTCP.version }
+        guard first >> 6 == 2 else { throw .version }
         let kind = try reader.byte()
         var body = try reader.slice(Int(try reader.uint16()) * 4)
-        if first & 0x20 != 0, try !body.removePadding() { throw MalformedRTCP.inconsistent }
+        if first & 0x20 != 0, try !body.removePadding() { throw .inconsistent }
         let count = Int(first & 0x1F)
         switch (kind, count) {
         case (200, _): return .senderReport(try SenderReport(&body, count))
         case (201, _): return .receiverReport(try ReceiverReport(&body, count))
         case (202, _): return .sourceDescription(try SourceDescription.chunks(&body, count))
-        case (203, _): return .goodbye(Goodbye(ssrcs: try (0..<count).map { _ in try body.uint32() }))
+        case (203, _):
+            let ssrcs = try (0..<count).map { (_) throws(MalformedPacket) in try body.uint32() }
+            return .goodbye(Goodbye(ssrcs: ssrcs))
         case (205, 1): return .genericNACK(try GenericNACK(&body))
         case (205, 15) where takesTransportFeedback: return .transportFeedback(try TransportFeedback(&body))
         case (206, 1): return .pictureLoss(PictureLossIndication(sender: try body.uint32(), media: try body.uint32()))
@@ -64,7 +50,7 @@ extension RTCPPacket {
 
 extension ReceiverEstimatedMaximumBitrate {
     /// Nil for other feedback of the application layer (RFC 4585 §6.4).
-    fileprivate init?(_ reader: inout ByteReader) throws {
+    fileprivate init?(_ reader: inout ByteReader) throws(MalformedPacket) {
         sender = try reader.uint32()
         try reader.skip(4)
         guard reader.count >= 8, try reader.array(4) == Array("REMB".utf8) else { return nil }
@@ -75,7 +61,7 @@ extension ReceiverEstimatedMaximumBitrate {
 }
 
 extension ReportBlock {
-    fileprivate init(_ reader: inout ByteReader) throws {
+    fileprivate init(_ reader: inout ByteReader) throws(MalformedPacket) {
         ssrc = try reader.uint32()
         let loss = try reader.uint32()
         fractionLost = UInt8(loss >> 24)
@@ -88,26 +74,29 @@ extension ReportBlock {
 }
 
 extension SenderReport {
-    fileprivate init(_ reader: inout ByteReader, _ count: Int) throws {
+    fileprivate init(_ reader: inout ByteReader, _ count: Int) throws(MalformedPacket) {
         ssrc = try reader.uint32()
         ntpTime = NTPTime(rawValue: try reader.uint64())
         rtpTimestamp = try reader.uint32()
         packetCount = try reader.uint32()
         octetCount = try reader.uint32()
-        reports = try (0..<count).map { _ in try ReportBlock(&reader) }
+        reports = try (0..<count).map { (_) throws(MalformedPacket) in try ReportBlock(&reader) }
     }
 }
 
 extension ReceiverReport {
-    fileprivate init(_ reader: inout ByteReader, _ count: Int) throws {
+    fileprivate init(_ reader: inout ByteReader, _ count: Int) throws(MalformedPacket) {
         ssrc = try reader.uint32()
-        reports = try (0..<count).map { _ in try ReportBlock(&reader) }
+        reports = try (0..<count).map { (_) throws(MalformedPacket) in try ReportBlock(&reader) }
     }
 }
 
 extension SourceDescription {
-    fileprivate static func chunks(_ reader: inout ByteReader, _ count: Int) throws -> [SourceDescription] {
-        try (0..<count).map { _ in
+    fileprivate static func chunks(
+        _ reader: inout ByteReader,
+        _ count: Int
+    ) throws(MalformedPacket) -> [SourceDescription] {
+        try (0..<count).map { (_) throws(MalformedPacket) in
             let before = reader.count
             var chunk = SourceDescription(ssrc: try reader.uint32(), canonicalName: nil)
             var name: ArraySlice<UInt8>?
@@ -126,11 +115,11 @@ extension SourceDescription {
 }
 
 extension FullIntraRequest {
-    fileprivate init(_ reader: inout ByteReader) throws {
+    fileprivate init(_ reader: inout ByteReader) throws(MalformedPacket) {
         sender = try reader.uint32()
         try reader.skip(4)
-        guard reader.count % 8 == 0 else { throw MalformedRTCP.inconsistent }
-        commands = try (0..<reader.count / 8).map { _ in
+        guard reader.count % 8 == 0 else { throw .inconsistent }
+        commands = try (0..<reader.count / 8).map { (_) throws(MalformedPacket) in
             let command = Command(ssrc: try reader.uint32(), sequenceNumber: try reader.byte())
             try reader.skip(3)
             return command
@@ -139,7 +128,7 @@ extension FullIntraRequest {
 }
 
 extension GenericNACK {
-    fileprivate init(_ reader: inout ByteReader) throws {
+    fileprivate init(_ reader: inout ByteReader) throws(MalformedPacket) {
         sender = try reader.uint32()
         media = try reader.uint32()
         lost = []

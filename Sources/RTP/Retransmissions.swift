@@ -54,7 +54,6 @@ struct Retransmissions: Sendable {
         waiting.append(index)
     }
 
-    /// Packets before `start` are gone.
     mutating func forget(before start: UInt64) {
         guard start != self.start else { return }
         self.start = start

@@ -166,7 +166,6 @@ package final class PictureWindow {
 
     // MARK: - Events
 
-    /// Handles events of the user and the server.
     package func handleEvents() throws(PictureWindowError) {
         var event = xcb_poll_for_event(connection)
         while event != nil {

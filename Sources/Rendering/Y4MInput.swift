@@ -34,7 +34,9 @@ package struct Y4MInput: ~Copyable {
             switch part {
             case .line(var line):
                 var byte: UInt8 = 0
-                guard try withUnsafeMutableBytes(of: &byte, { try fill($0) }) == 1 else { return false }
+                let count = try withUnsafeMutableBytes(of: &byte) { try readAvailable(from: descriptor, into: $0) }
+                if count == 0 { hasEnded = true }
+                guard count == 1 else { return false }
                 if byte != 0x0A {
                     line.append(byte)
                     guard line.count < Y4MHeader.longest else { throw Malformed() }
@@ -66,12 +68,5 @@ package struct Y4MInput: ~Copyable {
                 return true
             }
         }
-    }
-
-    /// Reads into a buffer. Returns the count of bytes; nil if there is nothing for now, or the stream has ended.
-    private mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int? {
-        let count = try readAvailable(from: descriptor, into: buffer)
-        if count == 0 { hasEnded = true }
-        return count == 0 ? nil : count
     }
 }

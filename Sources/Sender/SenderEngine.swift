@@ -89,13 +89,7 @@ struct SenderEngine {
         preferredCodecs codecs: [VideoCodec],
         at now: Instant
     ) -> [Action] {
-        var actions: [Action] = []
-        for decision in policy.decide(wanted: wanted, at: now) {
-            switch decision {
-            case .begin(let id): actions.append(.begin(renditions.first { $0.id == id }!))
-            case .end(let id): actions.append(.end(id))
-            }
-        }
+        var actions = policy.decide(wanted: wanted, at: now)
         for (rung, codec) in codecs.enumerated()
         where codec != (rung < preferredCodecs.count ? preferredCodecs[rung] : .vp8) {
             let preferred = renditions.first { $0.codec == codec && $0.rung == rung }

@@ -115,7 +115,6 @@ package struct SenderLoop: ~Copyable {
 
     // MARK: - Sound
 
-    /// Runs the sound's encoder while somebody wants it.
     private mutating func followSound(at now: Instant) {
         let isWanted = sinks.soundDemand(at: now).isWanted
         if isWanted, sound == nil {

@@ -67,18 +67,13 @@ package final class Sinks: Sendable {
         for sink in all {
             let demand = sink.demand(for: rendition, at: now)
             guard demand.isWanted else { continue }
-            sum.isFullUntil =
-                sum.isWanted
-                ? sum.isFullUntil.flatMap { one in demand.isFullUntil.map { min(one, $0) } }
-                : demand.isFullUntil
-            sum.linkRate =
-                sum.isWanted
-                ? sum.linkRate.flatMap { one in demand.linkRate.map { max(one, $0) } }
-                : demand.linkRate
-            sum.limit =
-                sum.isWanted
-                ? sum.limit.flatMap { one in demand.limit.map { max(one, $0) } }
-                : demand.limit
+            /// Nil as soon as one is.
+            func join<Value>(_ one: Value?, _ other: Value?, _ choose: (Value, Value) -> Value) -> Value? {
+                sum.isWanted ? one.flatMap { one in other.map { choose(one, $0) } } : other
+            }
+            sum.isFullUntil = join(sum.isFullUntil, demand.isFullUntil, min)
+            sum.linkRate = join(sum.linkRate, demand.linkRate, max)
+            sum.limit = join(sum.limit, demand.limit, max)
             sum.measuresLink = demand.measuresLink && (!sum.isWanted || sum.measuresLink)
             sum.keepsSize = sum.keepsSize || demand.keepsSize
             sum.isWanted = true

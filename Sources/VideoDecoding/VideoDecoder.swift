@@ -89,13 +89,8 @@ package struct VideoDecoder: ~Copyable {
         while let image = vpx_codec_get_frame(context, &iterator)?.pointee { shown = image }
         guard let shown else { return false }
         guard shown.fmt == VPX_IMG_FMT_I420 else { throw .format }
-        try keep(
-            Int(shown.d_w),
-            Int(shown.d_h),
-            (shown.planes.0, shown.planes.1, shown.planes.2),
-            (Int(shown.stride.0), Int(shown.stride.1), Int(shown.stride.2)),
-            in: &picture
-        )
+        let (planes, strides) = (shown.planes, shown.stride)
+        try keep(shown.d_w, shown.d_h, (planes.0, planes.1, planes.2), (strides.0, strides.1, strides.2), in: &picture)
         return true
     }
 
@@ -111,28 +106,25 @@ package struct VideoDecoder: ~Copyable {
         while let image = aom_codec_get_frame(context, &iterator)?.pointee { shown = image }
         guard let shown else { return false }
         guard shown.fmt == AOM_IMG_FMT_I420 else { throw .format }
-        try keep(
-            Int(shown.d_w),
-            Int(shown.d_h),
-            (shown.planes.0, shown.planes.1, shown.planes.2),
-            (Int(shown.stride.0), Int(shown.stride.1), Int(shown.stride.2)),
-            in: &picture
-        )
+        let (planes, strides) = (shown.planes, shown.stride)
+        try keep(shown.d_w, shown.d_h, (planes.0, planes.1, planes.2), (strides.0, strides.1, strides.2), in: &picture)
         return true
     }
 
     /// The planes are the library's, valid until its next call.
     private static func keep(
-        _ width: Int,
-        _ height: Int,
+        _ width: UInt32,
+        _ height: UInt32,
         _ planes: (UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?),
-        _ strides: (y: Int, u: Int, v: Int),
+        _ strides: (y: Int32, u: Int32, v: Int32),
         in picture: inout PlanarPicture
     ) throws(VideoDecoderError) {
+        let (width, height) = (Int(width), Int(height))
         guard sides ~= width, sides ~= height, let y = planes.0, let u = planes.1, let v = planes.2 else {
             throw .size(width: width, height: height)
         }
         let size = PixelSize(width: width & ~1, height: height & ~1)
+        let strides = (Int(strides.y), Int(strides.u), Int(strides.v))
         picture.copy(PlanarPicture.Source(y, u, v, strides: strides), size: size)
     }
 

@@ -4,31 +4,22 @@ package import Media
 extension VideoCodec {
     /// At this quantizer (of 0...63) or a lower one, further frames of a still picture gain nothing visible: text is 50
     /// dB from the original. In VP8 only patches are as fine.
-    package var convergedQuantizer: Int {
-        switch self {
-        case .vp8: 7
-        case .vp9: 16
-        case .av1: 24
-        }
-    }
+    package var convergedQuantizer: Int { fine(vp8: 7) }
 
     /// The same without patches.
     package var convergedQuantizerUnpatched: Int { self == .vp8 ? 8 : convergedQuantizer }
 
     /// A keyframe of text at this quantizer looks sharp: 43 dB.
-    package var sharpQuantizer: Int {
-        switch self {
-        case .vp8: 12
-        case .vp9: 16
-        case .av1: 24
-        }
-    }
+    package var sharpQuantizer: Int { fine(vp8: 12) }
 
     /// A keyframe of text need not be finer than this quantizer: 51 dB. In VP8 it is half as large again as a sharp
     /// one.
-    package var fineQuantizer: Int {
+    package var fineQuantizer: Int { fine(vp8: 4) }
+
+    /// VP9 and AV1 gain nothing by a finer quantizer than that of sharp text.
+    private func fine(vp8 quantizer: Int) -> Int {
         switch self {
-        case .vp8: 4
+        case .vp8: quantizer
         case .vp9: 16
         case .av1: 24
         }

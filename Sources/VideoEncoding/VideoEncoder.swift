@@ -8,8 +8,12 @@ package struct EncodingResult: Equatable, Sendable {
     package let isKeyframe: Bool
     /// From 0, the finest, to 63.
     package let quantizer: Int
-    /// As given to `encode`.
-    package let presentationTime: Instant
+}
+
+/// A frame in the memory of its encoder, valid until the encoder's next call.
+struct EncodedPacket {
+    let frame: EncodingResult
+    let bytes: UnsafeBufferPointer<UInt8>
 }
 
 /// A video encoder for one stream, used by one thread at a time. The first frame is a keyframe; later ones only on
@@ -69,36 +73,22 @@ package struct VideoEncoder: ~Copyable {
         if let active {
             precondition(active.size == configuration.size && active.side == BlockSet.macroblock, "of another picture")
         }
-        let result: Result?
+        let packet: EncodedPacket?
         switch library {
         case .libvpx(let encoder):
-            result = try encoder.encode(
-                picture,
-                presentationTime: presentationTime,
-                forceKeyframe: forceKeyframe,
-                quantizers: quantizers,
-                active: active,
-                body
-            )
+            packet = try encoder.encode(picture, presentationTime, forceKeyframe, quantizers, active)
         case .libaom(let encoder):
-            result = try encoder.encode(
-                picture,
-                presentationTime: presentationTime,
-                forceKeyframe: forceKeyframe,
-                quantizers: quantizers,
-                active: active,
-                isThorough: isThorough,
-                body
-            )
+            packet = try encoder.encode(picture, presentationTime, forceKeyframe, quantizers, active, isThorough)
         }
         previousTime = presentationTime
-        return result
+        guard let packet else { return nil }
+        return body(packet.frame, packet.bytes.span)
     }
 
+    private var vpx: VPXEncoder? { if case .libvpx(let encoder) = library { encoder } else { nil } }
+
     /// The quantizer of the keyframe that `repeatKeyframe` would give; nil if there is none.
-    package var repeatableQuantizer: Int? {
-        if case .libvpx(let encoder) = library { encoder.repeatableQuantizer } else { nil }
-    }
+    package var repeatableQuantizer: Int? { vpx?.keyframe?.frame.quantizer }
 
     /// Gives the last keyframe again, byte for byte, and continues from its picture.
     ///
@@ -114,20 +104,18 @@ package struct VideoEncoder: ~Copyable {
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(presentationTime)
-        guard case .libvpx(let encoder) = library else { return nil }
-        let result = encoder.repeatKeyframe(presentationTime: presentationTime, body)
-        if result != nil { previousTime = presentationTime }
-        return result
+        guard let (frame, data) = vpx?.repeatKeyframe() else { return nil }
+        previousTime = presentationTime
+        return body(frame, data.span)
     }
 
     /// Whether small changes can be sent by `patch`.
-    package var canPatch: Bool {
-        if case .libvpx(let encoder) = library { encoder.canPatch } else { false }
-    }
+    package var canPatch: Bool { vpx?.patcher?.canPatch ?? false }
 
     /// The macroblocks that patches have changed, and that `encode` must encode anew; nil if there are none.
     package var patchedBlocks: BlockSet? {
-        if case .libvpx(let encoder) = library { encoder.patchedBlocks } else { nil }
+        guard let blocks = vpx?.patcher?.patched, !blocks.isEmpty else { return nil }
+        return blocks
     }
 
     /// Copies the picture that decoders have after the last frame. Returns false if it is unknown.
@@ -138,9 +126,7 @@ package struct VideoEncoder: ~Copyable {
         }
     }
 
-    var patcher: PatchEncoder? {
-        if case .libvpx(let encoder) = library { encoder.patcher } else { nil }
-    }
+    var patcher: PatchEncoder? { vpx?.patcher }
 
     /// Encodes a change of few macroblocks at a fine quantizer, for a fraction of the cost of `encode`.
     ///
@@ -162,15 +148,9 @@ package struct VideoEncoder: ~Copyable {
         _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
     ) throws(VideoEncoderError) -> Result? {
         try check(picture, presentationTime)
-        guard case .libvpx(let encoder) = library else { preconditionFailure("only VP8 can be patched") }
-        let result = encoder.patch(
-            picture,
-            presentationTime: presentationTime,
-            blocks: blocks,
-            scroll: scroll,
-            limit: limit,
-            body
-        )
+        guard let vpx else { preconditionFailure("only VP8 can be patched") }
+        let frame = EncodingResult(isKeyframe: false, quantizer: PatchEncoder.quantizer)
+        let result = vpx.patch(picture, blocks, scroll, limit: limit) { body(frame, $0) }
         if result != nil { previousTime = presentationTime }
         return result
     }

@@ -1,7 +1,6 @@
 package import Media
 package import Pixels
 
-/// The parameters of a `VideoEncoder`.
 package struct VideoEncoderConfiguration: Sendable {
     package var codec: VideoCodec
     /// Both sides are even, from 2 to 16382 pixels.

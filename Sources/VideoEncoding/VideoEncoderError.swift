@@ -20,3 +20,16 @@ extension VideoEncoderError: CustomStringConvertible {
         }
     }
 }
+
+extension VideoEncoderError {
+    /// A failed call, with the library's words for its code and for the case at hand.
+    static func library(
+        _ call: StaticString,
+        _ code: UInt32,
+        _ words: UnsafePointer<CChar>?,
+        _ detail: UnsafePointer<CChar>?
+    ) -> VideoEncoderError {
+        let reason = [words, detail].compactMap(\.self).map { String(cString: $0) }.joined(separator: ": ")
+        return .library(call: "\(call)", code: code, reason: reason)
+    }
+}

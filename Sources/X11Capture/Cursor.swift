@@ -1,7 +1,6 @@
 import CXCB
 package import Pixels
 
-/// The image of the pointer.
 package struct CursorShape: Equatable, Sendable {
     /// The pixel of the image that points, counted from its top left corner.
     package let hotspotX: Int

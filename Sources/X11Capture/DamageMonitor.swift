@@ -67,14 +67,9 @@ package final class DamageMonitor {
         )
         let origin = isOfScreen ? (x: region.x, y: region.y) : (x: 0, y: 0)
         for rectangle in rectangles {
-            tiles.insert(
-                PixelRect(
-                    x: Int(rectangle.x) - origin.x,
-                    y: Int(rectangle.y) - origin.y,
-                    width: Int(rectangle.width),
-                    height: Int(rectangle.height)
-                )
-            )
+            let (width, height) = (rectangle.width, rectangle.height)
+            let place = PixelRect(x: rectangle.x, y: rectangle.y, width: width, height: height)
+            tiles.insert(place.moved(x: -origin.x, y: -origin.y))
         }
     }
 }

@@ -157,7 +157,6 @@ extension XConnection {
 }
 
 extension xcb_get_geometry_reply_t {
-    /// The size of its pixmap.
     fileprivate var sizeWithBorder: PixelSize {
         PixelSize(width: Int(width) + 2 * Int(border_width), height: Int(height) + 2 * Int(border_width))
     }

@@ -15,7 +15,6 @@ struct XExtensions {
     /// XInput 2.
     var input: Info?
     var composite: Info?
-    /// X-Resource.
     var resources: Info?
 }
 

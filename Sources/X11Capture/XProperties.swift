@@ -59,7 +59,6 @@ extension XConnection {
 
     private static let markName = "_ORIEL_WINDOW"
 
-    /// The mark of a window; nil if it has none.
     func mark(of window: xcb_window_t) throws(X11Error) -> UInt64? {
         let halves = try property(window, named: Self.markName, as: UInt32.self)
         return halves.count == 2 ? UInt64(halves[0]) << 32 | UInt64(halves[1]) : nil

@@ -121,7 +121,7 @@ enum Golden {
     @Test(arguments: Golden.all)
     func everyCutIsAnError(packet: [UInt8]) {
         for length in 0..<packet.count {
-            #expect(throws: MalformedRTCP.truncated) { try RTCPPacket.parse(Array(packet[..<length])) }
+            #expect(throws: MalformedPacket.truncated) { try RTCPPacket.parse(Array(packet[..<length])) }
         }
     }
 
@@ -130,19 +130,19 @@ enum Golden {
         packet[0] |= 0x20
         packet[3] += 1
         #expect(try RTCPPacket.parse(packet + [0, 0, 0, 4]) == [.goodbye(Goodbye(ssrcs: [0xCAFE_0001]))])
-        #expect(throws: MalformedRTCP.inconsistent) { try RTCPPacket.parse(packet + [0, 0, 0, 0]) }
-        #expect(throws: MalformedRTCP.truncated) { try RTCPPacket.parse(packet + [0, 0, 0, 200]) }
+        #expect(throws: MalformedPacket.inconsistent) { try RTCPPacket.parse(packet + [0, 0, 0, 0]) }
+        #expect(throws: MalformedPacket.truncated) { try RTCPPacket.parse(packet + [0, 0, 0, 200]) }
     }
 
     @Test func countsBeyondTheLengthAreErrors() {
         for packet in [Golden.senderReport, Golden.receiverReport, Golden.sourceDescription, Golden.goodbye] {
             var packet = packet
             packet[0] |= 0x1F
-            #expect(throws: MalformedRTCP.truncated) { try RTCPPacket.parse(packet) }
+            #expect(throws: MalformedPacket.truncated) { try RTCPPacket.parse(packet) }
         }
         var packet = Golden.goodbye
         packet[0] = 0x41
-        #expect(throws: MalformedRTCP.version) { try RTCPPacket.parse(packet) }
+        #expect(throws: MalformedPacket.version) { try RTCPPacket.parse(packet) }
     }
 
     /// Damaged compounds either parse or throw; a trap would end the test process.

@@ -23,7 +23,7 @@ import Time
             for _ in 0..<Int(seconds * 30) {
                 now += interval
                 preference.noteChange(share, at: now)
-                let frame = EncodingResult(isKeyframe: false, quantizer: quantizer, presentationTime: now)
+                let frame = EncodingResult(isKeyframe: false, quantizer: quantizer)
                 let time = interval * (preference.codec == .av1 ? cost : 0.1)
                 preference.noteFrame(frame, by: preference.codec, cost: time, at: now)
             }
@@ -140,7 +140,7 @@ import Time
         work.go(3, share: 0.2, quantizer: 50)
         for _ in 0..<100 where work.preference.codec == .av1 {
             work.now += Self.interval * 3
-            let frame = EncodingResult(isKeyframe: false, quantizer: 40, presentationTime: work.now)
+            let frame = EncodingResult(isKeyframe: false, quantizer: 40)
             work.preference.noteFrame(frame, by: .av1, cost: isCounted ? Self.interval : nil, at: work.now)
         }
         #expect(work.preference.codec == codec)
@@ -162,7 +162,7 @@ import Time
     @Test func withoutAV1FramesTheWishEndsToo() {
         var work = Work()
         work.go(3, share: 0.2, quantizer: 50)
-        let frame = EncodingResult(isKeyframe: false, quantizer: 12, presentationTime: work.now)
+        let frame = EncodingResult(isKeyframe: false, quantizer: 12)
         work.preference.noteFrame(frame, by: .vp8, cost: .nanoseconds(1), at: work.now + .seconds(21))
         #expect(work.preference.codec == .vp8)
     }

@@ -13,18 +13,18 @@ import Time
         _ policy: inout RenditionPolicy,
         _ wanted: [Rendition],
         at now: Instant
-    ) -> [RenditionPolicy.Decision] {
+    ) -> [SenderEngine.Action] {
         policy.decide(wanted: Set(wanted.map(\.id)), at: now)
     }
 
     @Test func followsWhatIsWanted() {
         var policy = RenditionPolicy([a, b])
         #expect(decisions(&policy, [], at: .seconds(0)) == [])
-        #expect(decisions(&policy, [b, a], at: .seconds(0)) == [.begin(a.id), .begin(b.id)])
+        #expect(decisions(&policy, [b, a], at: .seconds(0)) == [.begin(a), .begin(b)])
         #expect(decisions(&policy, [a, b], at: .seconds(1)) == [])
         #expect(decisions(&policy, [b], at: .seconds(2)) == [.end(a.id)])
         policy.noteEnd(of: a.id)
-        #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a.id), .end(b.id)])
+        #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a), .end(b.id)])
         #expect(policy.nextDeadline == nil)
     }
 
@@ -37,17 +37,17 @@ import Time
             #expect(policy.nextDeadline == now + rest)
             #expect(decisions(&policy, [a, b], at: now + rest - .nanoseconds(1)) == [])
             now += rest
-            #expect(decisions(&policy, [a, b], at: now) == [.begin(a.id)])
+            #expect(decisions(&policy, [a, b], at: now) == [.begin(a)])
         }
     }
 
     @Test func oneThatNobodyWantsIsNotBegunAgain() {
         var policy = RenditionPolicy([a])
-        #expect(decisions(&policy, [a], at: .seconds(0)) == [.begin(a.id)])
+        #expect(decisions(&policy, [a], at: .seconds(0)) == [.begin(a)])
         policy.noteFailure(of: a.id, at: .seconds(0))
         #expect(decisions(&policy, [], at: .seconds(2)) == [])
         #expect(policy.nextDeadline == nil, "nothing is due")
-        #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a.id)])
+        #expect(decisions(&policy, [a], at: .seconds(3)) == [.begin(a)])
     }
 
     @Test func whatWorkedForLongIsSoundAgain() {

@@ -38,7 +38,7 @@ import Time
                 let factor = max(available / coarsest, 1)
                 let quantizer = (8...63).last { VideoCodec.vp8.textBytes($0) >= 2 * factor } ?? 8
                 let size = coarsest * VideoCodec.vp8.textBytes(quantizer) / 2
-                let frame = EncodingResult(isKeyframe: false, quantizer: quantizer, presentationTime: now)
+                let frame = EncodingResult(isKeyframe: false, quantizer: quantizer)
                 policy.noteFrame(frame, byteCount: Int(size), bitrate: Int(link), at: now)
                 note()
                 pass(size * 8 / link, isFull: true)

@@ -269,7 +269,7 @@ import Time
     @Test func theLastFrameOfAllIsTheOneThatIsTold() {
         func work(_ quantizer: Int, at instant: Instant) -> SenderStatistics {
             var statistics = SenderStatistics()
-            let frame = EncodingResult(isKeyframe: false, quantizer: quantizer, presentationTime: instant)
+            let frame = EncodingResult(isKeyframe: false, quantizer: quantizer)
             statistics.note(frame, byteCount: 1, at: instant)
             return statistics
         }

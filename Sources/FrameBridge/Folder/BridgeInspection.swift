@@ -76,37 +76,31 @@ public struct BridgeInspection: Sendable {
         said: BroadcastState,
         isWriting: Bool
     ) throws(BridgeError) {
-        guard let file = try directory.openRing(name) else { return }
-        let page = try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(Layout.page) }
-        let size = try directory.calling(on: name) { () throws(SystemError) in Int(try file.status().st_size) }
-        let header = try HeaderMetadata(
-            .frames,
-            checking: page.span.bytes,
-            fileSize: page.count < Layout.page ? page.count : size,
-            path: directory.path(of: name)
-        )
-        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
-            page.span.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+        guard let ring = try OpenedRing(.frames, at: name, in: directory) else { return }
+        let header = ring.header
+        let page = try directory.calling(on: name) { () throws(SystemError) in try ring.file.readBytes(Layout.page) }
+        guard page.count == Layout.page else {
+            throw .damaged(path: directory.path(of: name), problem: "too short for a header")
         }
         typealias H = Layout.Header
         typealias S = Layout.Slot
-        func instant(_ offset: Int) -> Instant? { Instant(stored: get(offset, as: UInt64.self)) }
+        func instant(_ offset: Int) -> Instant? { Instant(stored: page.span.bytes.get(offset, as: UInt64.self)) }
         heartbeatAt = instant(H.heartbeat)
-        let state = BroadcastState(rawValue: get(H.state, as: UInt32.self)) ?? said
+        let state = BroadcastState(rawValue: page.span.bytes.get(H.state, as: UInt32.self)) ?? said
         if isWriting { liveness = Liveness(state: state, heartbeat: heartbeatAt) }
         fileBytes = header.fileBytes
-        published = get(H.published, as: UInt64.self)
+        published = page.span.bytes.get(H.published, as: UInt64.self)
         stateSince = instant(H.stateSince)
         // A horizon after the heartbeat is damage.
         if let horizon = instant(H.horizon), let heartbeatAt, horizon <= heartbeatAt { self.horizon = horizon }
-        framesPerSecond = Int(get(H.framesPerSecond, as: UInt32.self))
+        framesPerSecond = Int(page.span.bytes.get(H.framesPerSecond, as: UInt32.self))
         let text = page[H.source..<H.source + H.sourceBytes].prefix { $0 != 0 }
         source = String(decoding: text, as: UTF8.self)
-        let latest = get(H.latest, as: UInt64.self)
+        let latest = page.span.bytes.get(H.latest, as: UInt64.self)
         if latest != 0, latest & 0xFF < Layout.slotCount { latestSlot = Int(latest & 0xFF) }
         for slot in 0..<Layout.slotCount {
             let metadata = try directory.calling(on: name) { () throws(SystemError) in
-                try file.readBytes(S.metadataBytes, at: header.slotOffset(slot))
+                try ring.file.readBytes(S.metadataBytes, at: header.slotOffset(slot))
             }
             let isWhole = metadata.count == S.metadataBytes
             let checked = isWhole ? try? SlotMetadata(checking: metadata.span.bytes, slotBytes: header.slotStride) : nil
@@ -116,7 +110,7 @@ public struct BridgeInspection: Sendable {
             slots.append(Slot(sequence: sequence, info: checked?.info))
             guard slot == latestSlot, let checked else { continue }
             let map = try directory.calling(on: name) { () throws(SystemError) in
-                try file.readBytes(
+                try ring.file.readBytes(
                     checked.tileColumns * checked.tileRows * 4,
                     at: header.slotOffset(slot) + checked.tilesOffset
                 )

@@ -87,7 +87,6 @@ struct BroadcastFolder: ~Copyable {
         return left
     }
 
-    /// The broadcast's own state.
     var state: BroadcastState { status.state }
 
     /// The present generation; 0 if there is none.

@@ -25,7 +25,6 @@ final class ControlFile {
         let text: String
     }
 
-    /// Bytes of the longest text.
     static let longestText = Layout.page - headBytes
     /// The number, the length of the text in bytes, and the checksum of both and of the text.
     private static let headBytes = 16

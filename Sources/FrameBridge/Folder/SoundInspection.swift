@@ -44,7 +44,7 @@ public struct SoundInspection: Sendable {
 
     private mutating func lookInto(_ file: SoundFile, isWriting: Bool) {
         generation = file.generation
-        fileBytes = file.bytes
+        fileBytes = file.ring.header.fileBytes
         startedAt = Instant(stored: file.startedAt)
         heartbeatAt = file.heartbeat
         if isWriting { liveness = Liveness(state: .active, heartbeat: heartbeatAt) }

@@ -47,21 +47,18 @@ struct HeaderMetadata: Equatable {
 
     private func encode(as format: RingFormat, into bytes: UnsafeMutableRawBufferPointer) {
         typealias H = Layout.Header
-        func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
-            bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
-        }
-        put(format.magic, H.magic)
-        put(Layout.byteOrderMark, H.byteOrderMark)
-        put(format.major, H.major)
-        put(format.minor, H.minor)
-        put(UInt32(Layout.page), H.headerBytes)
-        put(UInt32(format.slotCount), H.slotCount)
-        put(generation, H.generation)
-        put(UInt64(fileBytes), H.fileBytes)
-        put(UInt64(slotStride), H.slotStride)
-        put(UInt64(slotsOffset), H.slotsOffset)
-        put(UInt32(bitPattern: getpid()), H.writerPID)
-        put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<H.checksum]).bytes), H.checksum)
+        bytes.put(format.magic, H.magic)
+        bytes.put(Layout.byteOrderMark, H.byteOrderMark)
+        bytes.put(format.major, H.major)
+        bytes.put(format.minor, H.minor)
+        bytes.put(UInt32(Layout.page), H.headerBytes)
+        bytes.put(UInt32(format.slotCount), H.slotCount)
+        bytes.put(generation, H.generation)
+        bytes.put(UInt64(fileBytes), H.fileBytes)
+        bytes.put(UInt64(slotStride), H.slotStride)
+        bytes.put(UInt64(slotsOffset), H.slotsOffset)
+        bytes.put(UInt32(bitPattern: getpid()), H.writerPID)
+        bytes.put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<H.checksum]).bytes), H.checksum)
     }
 
     /// - Parameters:
@@ -72,27 +69,26 @@ struct HeaderMetadata: Equatable {
     init(_ format: RingFormat, checking copy: RawSpan, fileSize: Int, path: String) throws(BridgeError) {
         typealias H = Layout.Header
         func fail(_ problem: String) -> BridgeError { .damaged(path: path, problem: problem) }
-        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
-            copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
-        }
         guard copy.byteCount >= 64, fileSize >= Layout.page else { throw fail("too short for a header") }
-        guard get(H.magic, as: UInt64.self) == format.magic else { throw fail("another kind of file") }
-        guard get(H.byteOrderMark, as: UInt32.self) == Layout.byteOrderMark else { throw fail("foreign byte order") }
+        guard copy.get(H.magic, as: UInt64.self) == format.magic else { throw fail("another kind of file") }
+        guard copy.get(H.byteOrderMark, as: UInt32.self) == Layout.byteOrderMark else {
+            throw fail("foreign byte order")
+        }
         let sum = CRC32C.checksum(copy.extracting(..<H.checksum))
-        guard get(H.checksum, as: UInt32.self) == sum else { throw fail("header checksum") }
-        let major = get(H.major, as: UInt16.self)
+        guard copy.get(H.checksum, as: UInt32.self) == sum else { throw fail("header checksum") }
+        let major = copy.get(H.major, as: UInt16.self)
         guard major == format.major else {
             throw major > format.major
                 ? .newerLayout(path: path, found: Int(major), supported: Int(format.major)) : fail("layout version")
         }
-        guard get(H.slotCount, as: UInt32.self) == format.slotCount else { throw fail("slot count") }
-        generation = get(H.generation, as: UInt64.self)
+        guard copy.get(H.slotCount, as: UInt32.self) == format.slotCount else { throw fail("slot count") }
+        generation = copy.get(H.generation, as: UInt64.self)
         guard generation != 0 else { throw fail("generation") }
-        guard let fileBytes = Int(exactly: get(H.fileBytes, as: UInt64.self)), fileBytes <= fileSize else {
+        guard let fileBytes = Int(exactly: copy.get(H.fileBytes, as: UInt64.self)), fileBytes <= fileSize else {
             throw fail("shorter than it says")
         }
-        guard let slotStride = Int(exactly: get(H.slotStride, as: UInt64.self)),
-            let slotsOffset = Int(exactly: get(H.slotsOffset, as: UInt64.self)),
+        guard let slotStride = Int(exactly: copy.get(H.slotStride, as: UInt64.self)),
+            let slotsOffset = Int(exactly: copy.get(H.slotsOffset, as: UInt64.self)),
             format.slotBytes ~= slotStride, slotStride.isMultiple(of: format.slotAlignment),
             slotsOffset >= Layout.page,
             slotsOffset.isMultiple(of: Layout.page), slotsOffset <= fileBytes,

@@ -107,3 +107,16 @@ extension Instant {
         self.init(nanoseconds: nanoseconds)
     }
 }
+
+extension RawSpan {
+    /// The integer at an offset, which need not be aligned.
+    func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
+        unsafeLoadUnaligned(fromByteOffset: offset, as: type)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
+        storeBytes(of: value, toByteOffset: offset, as: Value.self)
+    }
+}

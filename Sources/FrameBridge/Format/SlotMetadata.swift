@@ -17,35 +17,35 @@ struct SlotMetadata: Equatable {
         into bytes: UnsafeMutableRawBufferPointer
     ) {
         typealias S = Layout.Slot
-        func put<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, _ offset: Int) {
-            bytes.storeBytes(of: value, toByteOffset: offset, as: Value.self)
-        }
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
-        put(info.number, S.frameNumber)
-        put(info.capturedAt.nanoseconds, S.capturedAt)
-        put(info.publishedAt?.nanoseconds ?? 0, S.publishedAt)
-        put(UInt32(info.width), S.width)
-        put(UInt32(info.height), S.height)
-        put(UInt32(plan.stride), S.lumaStride)
-        put(UInt32(plan.stride), S.chromaStride)
-        put(UInt32(plan.lumaOffset), S.lumaOffset)
-        put(UInt32(plan.chromaOffset), S.chromaOffset)
-        put(Layout.nv12, S.fourCC)
-        put(Colour.bt601, S.matrix)
-        put(Colour.limited, S.range)
-        put(info.orientation.code, S.orientation)
-        put(Int32(clamping: info.source.x), S.sourceX)
-        put(Int32(clamping: info.source.y), S.sourceY)
-        put(Int32(clamping: info.source.width), S.sourceWidth)
-        put(Int32(clamping: info.source.height), S.sourceHeight)
-        put(UInt32(Layout.tileSize), S.tileSize)
-        put(UInt32(plan.tileColumns), S.tileColumns)
-        put(UInt32(plan.tileRows), S.tileRows)
-        put(UInt32(S.tiles), S.tilesOffset)
+        bytes.put(info.number, S.frameNumber)
+        bytes.put(info.capturedAt.nanoseconds, S.capturedAt)
+        bytes.put(info.publishedAt?.nanoseconds ?? 0, S.publishedAt)
+        bytes.put(UInt32(info.width), S.width)
+        bytes.put(UInt32(info.height), S.height)
+        bytes.put(UInt32(plan.stride), S.lumaStride)
+        bytes.put(UInt32(plan.stride), S.chromaStride)
+        bytes.put(UInt32(plan.lumaOffset), S.lumaOffset)
+        bytes.put(UInt32(plan.chromaOffset), S.chromaOffset)
+        bytes.put(Layout.nv12, S.fourCC)
+        bytes.put(Colour.bt601, S.matrix)
+        bytes.put(Colour.limited, S.range)
+        bytes.put(info.orientation.code, S.orientation)
+        bytes.put(Int32(clamping: info.source.x), S.sourceX)
+        bytes.put(Int32(clamping: info.source.y), S.sourceY)
+        bytes.put(Int32(clamping: info.source.width), S.sourceWidth)
+        bytes.put(Int32(clamping: info.source.height), S.sourceHeight)
+        bytes.put(UInt32(Layout.tileSize), S.tileSize)
+        bytes.put(UInt32(plan.tileColumns), S.tileColumns)
+        bytes.put(UInt32(plan.tileRows), S.tileRows)
+        bytes.put(UInt32(S.tiles), S.tilesOffset)
         let pixels = info.width * info.height
         let tilePixels = Layout.tileSize * Layout.tileSize
-        put(UInt32(changedTiles.map { min($0 * tilePixels, pixels) } ?? pixels), S.changedPixels)
-        put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[S.frameNumber..<S.checksum]).bytes), S.checksum)
+        bytes.put(UInt32(changedTiles.map { min($0 * tilePixels, pixels) } ?? pixels), S.changedPixels)
+        bytes.put(
+            CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[S.frameNumber..<S.checksum]).bytes),
+            S.checksum
+        )
     }
 
     /// Reads and checks a private copy of the first 128 bytes.
@@ -53,19 +53,17 @@ struct SlotMetadata: Equatable {
     /// - Throws: the name of the first invalid field.
     init(checking copy: RawSpan, slotBytes: Int) throws(Malformed) {
         typealias S = Layout.Slot
-        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
-            copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
-        }
-        func int(_ offset: Int) -> Int { Int(get(offset, as: UInt32.self)) }
-        func signed(_ offset: Int) -> Int { Int(get(offset, as: Int32.self)) }
+        func int(_ offset: Int) -> Int { Int(copy.get(offset, as: UInt32.self)) }
+        func signed(_ offset: Int) -> Int { Int(copy.get(offset, as: Int32.self)) }
 
         let sum = CRC32C.checksum(copy.extracting(S.frameNumber..<S.checksum))
-        guard get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
-        guard get(S.fourCC, as: UInt32.self) == Layout.nv12 else { throw Malformed("pixel format") }
-        guard get(S.matrix, as: UInt8.self) == Colour.bt601, get(S.range, as: UInt8.self) == Colour.limited else {
+        guard copy.get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
+        guard copy.get(S.fourCC, as: UInt32.self) == Layout.nv12 else { throw Malformed("pixel format") }
+        guard copy.get(S.matrix, as: UInt8.self) == Colour.bt601, copy.get(S.range, as: UInt8.self) == Colour.limited
+        else {
             throw Malformed("colour")
         }
-        guard let orientation = Orientation(code: get(S.orientation, as: UInt8.self)) else {
+        guard let orientation = Orientation(code: copy.get(S.orientation, as: UInt8.self)) else {
             throw Malformed("orientation")
         }
         guard let plan = SlotPlan(width: int(S.width), height: int(S.height)) else { throw Malformed("picture size") }
@@ -86,7 +84,7 @@ struct SlotMetadata: Equatable {
         var info = FrameInfo(
             width: plan.width,
             height: plan.height,
-            capturedAt: Instant(nanoseconds: get(S.capturedAt, as: UInt64.self)),
+            capturedAt: Instant(nanoseconds: copy.get(S.capturedAt, as: UInt64.self)),
             source: SourceRectangle(
                 x: signed(S.sourceX),
                 y: signed(S.sourceY),
@@ -95,8 +93,8 @@ struct SlotMetadata: Equatable {
             ),
             orientation: orientation
         )
-        info.number = get(S.frameNumber, as: UInt64.self)
-        info.publishedAt = Instant(stored: get(S.publishedAt, as: UInt64.self))
+        info.number = copy.get(S.frameNumber, as: UInt64.self)
+        info.publishedAt = Instant(stored: copy.get(S.publishedAt, as: UInt64.self))
         self.info = info
         self.lumaStride = lumaStride
         self.chromaStride = chromaStride

@@ -25,12 +25,12 @@ public struct SoundBlock: Sendable, Equatable {
     func encode(into bytes: UnsafeMutableRawBufferPointer) {
         typealias S = SoundLayout.Slot
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
-        bytes.storeBytes(of: number, toByteOffset: S.number, as: UInt64.self)
-        bytes.storeBytes(of: capturedAt.nanoseconds, toByteOffset: S.capturedAt, as: UInt64.self)
-        bytes.storeBytes(of: UInt16(channels), toByteOffset: S.channels, as: UInt16.self)
-        bytes.storeBytes(of: follows ? SoundLayout.follows : 0, toByteOffset: S.flags, as: UInt16.self)
+        bytes.put(number, S.number)
+        bytes.put(capturedAt.nanoseconds, S.capturedAt)
+        bytes.put(UInt16(channels), S.channels)
+        bytes.put(follows ? SoundLayout.follows : 0, S.flags)
         let sum = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[S.number..<S.checksum]).bytes)
-        bytes.storeBytes(of: sum, toByteOffset: S.checksum, as: UInt32.self)
+        bytes.put(sum, S.checksum)
     }
 }
 
@@ -41,20 +41,17 @@ extension SoundBlock {
     /// - Throws: the name of the first invalid field.
     init(checking copy: RawSpan, generation: UInt64, number: UInt64) throws(Malformed) {
         typealias S = SoundLayout.Slot
-        func get<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type) -> Value {
-            copy.unsafeLoadUnaligned(fromByteOffset: offset, as: type)
-        }
         let sum = CRC32C.checksum(copy.extracting(S.number..<S.checksum))
-        guard get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
-        guard get(S.number, as: UInt64.self) == number else { throw Malformed("block number") }
-        let channels = Int(get(S.channels, as: UInt16.self))
+        guard copy.get(S.checksum, as: UInt32.self) == sum else { throw Malformed("slot checksum") }
+        guard copy.get(S.number, as: UInt64.self) == number else { throw Malformed("block number") }
+        let channels = Int(copy.get(S.channels, as: UInt16.self))
         guard 1...SoundLayout.mostChannels ~= channels else { throw Malformed("channels") }
         self.init(
             generation: generation,
             number: number,
-            capturedAt: Instant(nanoseconds: get(S.capturedAt, as: UInt64.self)),
+            capturedAt: Instant(nanoseconds: copy.get(S.capturedAt, as: UInt64.self)),
             channels: channels,
-            follows: get(S.flags, as: UInt16.self) & SoundLayout.follows != 0
+            follows: copy.get(S.flags, as: UInt16.self) & SoundLayout.follows != 0
         )
     }
 }

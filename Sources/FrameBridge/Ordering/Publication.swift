@@ -30,31 +30,24 @@ struct Publication: Hashable {
     let slot: Int
     private let latest: UInt64
     private let sequence: UInt64
-    private let stepCount: Int
+    private var stepCount = 6
     private var position = 0
 
     /// - Parameters:
     ///   - latest: the new value of `latest`.
     ///   - sequence: the slot's sequence before; even.
     init(as latest: UInt64, in slot: Int, sequence: UInt64) {
-        self.init(in: slot, sequence: sequence, latest: latest, stepCount: 6)
+        (self.slot, self.latest, self.sequence) = (slot, latest, sequence)
     }
 
     /// Erases a slot: a publication that is begun and not finished, so that the slot stays marked.
     ///
     /// - Parameter sequence: even; one less than the mark.
     init(erasing slot: Int, sequence: UInt64) {
-        self.init(in: slot, sequence: sequence, latest: 0, stepCount: 3)
+        self.init(as: 0, in: slot, sequence: sequence)
+        stepCount = 3
     }
 
-    private init(in slot: Int, sequence: UInt64, latest: UInt64, stepCount: Int) {
-        self.slot = slot
-        self.sequence = sequence
-        self.latest = latest
-        self.stepCount = stepCount
-    }
-
-    /// The next step; nil after the last.
     mutating func next() -> Step? {
         guard position < stepCount else { return nil }
         position += 1

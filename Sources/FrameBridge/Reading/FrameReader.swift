@@ -107,7 +107,7 @@ public struct FrameReader: ~Copyable {
             case .noSuchSlot: throw Failure.malformed(Malformed("latest slot"))
             case .misnumbered: throw Failure.malformed(Malformed("frame number"))
             case .whole(let latest):
-                seen = (file.header.generation, latest)
+                seen = (file.ring.header.generation, latest)
                 // If a pause came meanwhile, its picture follows.
                 return isHidden(info!, in: file) ? .noFrame : .frame(info!)
             }
@@ -152,7 +152,7 @@ public struct FrameReader: ~Copyable {
 
     /// The `latest` word of the frame that was read last; 0 if it was of another generation.
     private borrowing func seenLatest(of file: FramesFile) -> UInt64 {
-        seen.generation == file.header.generation ? seen.latest : 0
+        seen.generation == file.ring.header.generation ? seen.latest : 0
     }
 
     /// The state of the broadcast: its own, checked against the writer lock and the heartbeat.
@@ -173,7 +173,7 @@ public struct FrameReader: ~Copyable {
         } catch .noAnswer {
             return .stalled(try directory.status()?.state ?? .starting)
         } catch {}
-        guard let file = known, file.isInPlace, let (state, heartbeat) = try? file.pulse(), let state,
+        guard let file = known, file.ring.isInPlace, let (state, heartbeat) = try? file.pulse(), let state,
             state != .retired
         else { return .live(try directory.status()?.state ?? .starting) }
         return Liveness(state: state, heartbeat: heartbeat)
@@ -200,7 +200,7 @@ public struct FrameReader: ~Copyable {
     /// The successor of frames that were removed before they could be marked as retired; nil if they are in place, or
     /// have none.
     private mutating func replacement(of file: FramesFile) throws(BridgeError) -> FramesFile? {
-        guard !file.isInPlace, let successor = try openCurrent(), successor !== file else { return nil }
+        guard !file.ring.isInPlace, let successor = try openCurrent(), successor !== file else { return nil }
         return successor
     }
 
@@ -209,12 +209,12 @@ public struct FrameReader: ~Copyable {
         if let askAt, MonotonicClock.now() < askAt { throw .noAnswer(path: directory.path) }
         for triesLeft in (0..<3).reversed() {
             guard let generation = try directory.status()?.generation, generation != 0, generation != lostGeneration,
-                generation != file?.header.generation
+                generation != file?.ring.header.generation
             else { return file }
             do throws(BridgeError) {
                 let found = try FramesFile(BridgeStatus.framesFile(generation), in: directory, access: access)
                 passedHorizon = horizon.instant
-                horizon.replaceHeader(found.mapHeader())
+                horizon.replaceHeader(found.ring.mapHeader())
                 file = found
                 // Another reader with this horizon may have come to a later generation meanwhile. The last one sets the
                 // latest.
@@ -231,7 +231,7 @@ public struct FrameReader: ~Copyable {
     }
 
     private mutating func lose(problem: String) -> BridgeError {
-        lostGeneration = file?.header.generation ?? 0
+        lostGeneration = file?.ring.header.generation ?? 0
         file = nil
         return .damaged(path: directory.path(of: BridgeStatus.framesFile(lostGeneration)), problem: problem)
     }

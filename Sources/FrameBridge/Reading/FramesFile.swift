@@ -17,32 +17,24 @@ final class FramesFile {
         case copied(UnsafeMutableRawBufferPointer)
     }
 
-    private let opened: OpenedRing
+    let ring: OpenedRing
     private let backing: Backing
 
     init(_ name: String, in directory: BridgeDirectory, access: FrameReader.Access) throws(BridgeError) {
-        guard let opened = try OpenedRing(.frames, at: name, in: directory) else {
+        guard let ring = try OpenedRing(.frames, at: name, in: directory) else {
             throw .noBroadcast(path: directory.path)
         }
         backing =
             switch access {
-            case .mapped: .mapped(try opened.map())
-            case .copied: .copied(.allocate(byteCount: opened.header.slotStride, alignment: 64))
+            case .mapped: .mapped(try ring.map())
+            case .copied: .copied(.allocate(byteCount: ring.header.slotStride, alignment: 64))
             }
-        self.opened = opened
+        self.ring = ring
     }
 
     deinit {
         if case .copied(let buffer) = backing { buffer.deallocate() }
     }
-
-    var header: HeaderMetadata { opened.header }
-
-    /// Another mapping of the header alone, for another thread; nil if it cannot be mapped.
-    func mapHeader() -> sending Mapping? { opened.mapHeader() }
-
-    /// Whether new readers would find these frames.
-    var isInPlace: Bool { opened.isInPlace }
 
     func load64(_ offset: Int) throws(Lost) -> UInt64 {
         switch backing {
@@ -51,7 +43,7 @@ final class FramesFile {
             return value
         case .copied:
             var value: UInt64 = 0
-            let count = withUnsafeMutableBytes(of: &value) { try? opened.file.read(into: $0, at: offset) }
+            let count = withUnsafeMutableBytes(of: &value) { try? ring.file.read(into: $0, at: offset) }
             guard count == 8 else { throw Lost() }
             return value
         }
@@ -86,19 +78,19 @@ final class FramesFile {
                 perform(Reading(after: seen, copiesPicture: false), &overruns, body) { offset, isAcquiring in
                     isAcquiring ? mapping.loadAcquiring64(offset) : mapping.load64(offset)
                 } slot: {
-                    mapping.base + header.slotOffset($0)
+                    mapping.base + ring.header.slotOffset($0)
                 }
             }
             guard let result else { throw .lost }
             let read = try result.get()
             // After a cut, the rest of the file's last page reads as zeros, without a fault.
-            if case .whole = read.outcome, !opened.isLongEnough { throw .lost }
+            if case .whole = read.outcome, !ring.isLongEnough { throw .lost }
             return read
         case .copied(let buffer):
             return try perform(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
                 try? load64(offset)
             } slot: {
-                let count = try? opened.file.read(into: buffer, at: header.slotOffset($0))
+                let count = try? ring.file.read(into: buffer, at: ring.header.slotOffset($0))
                 return count == buffer.count ? buffer.baseAddress : nil
             }.get()
         }
@@ -125,7 +117,9 @@ final class FramesFile {
             while true {
                 switch step {
                 case .load(let word), .loadRelaxed(let word):
-                    guard let value = load(header.offset(of: word), step == .load(word)) else { return .failure(.lost) }
+                    guard let value = load(ring.header.offset(of: word), step == .load(word)) else {
+                        return .failure(.lost)
+                    }
                     step = reading.next(value)
                 case .fence:
                     atomicMemoryFence(ordering: .acquiring)
@@ -138,8 +132,8 @@ final class FramesFile {
                 case .show:
                     do throws(Malformed) {
                         let bytes = UnsafeRawBufferPointer(copy).bytes
-                        var metadata = try SlotMetadata(checking: bytes, slotBytes: header.slotStride)
-                        metadata.info.generation = header.generation
+                        var metadata = try SlotMetadata(checking: bytes, slotBytes: ring.header.slotStride)
+                        metadata.info.generation = ring.header.generation
                         body(Frame(base: base!, metadata: metadata))
                         shown = metadata.info
                     } catch {
@@ -179,6 +173,6 @@ final class FramesFile {
             guard let latest = try? load64(Layout.Header.latest) else { return nil }
             return latest == 0 || latest == seen ? 0 : nil
         }
-        return mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, header) } ?? nil
+        return mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, ring.header) } ?? nil
     }
 }

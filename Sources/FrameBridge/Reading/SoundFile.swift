@@ -13,13 +13,12 @@ final class SoundFile {
 
     /// When its writer began it, according to the file.
     let startedAt: UInt64
-    private let opened: OpenedRing
+    let ring: OpenedRing
     private let mapping: Mapping
-    /// The copy of one slot.
     private let copy: UnsafeMutableRawBufferPointer
 
-    private init(_ opened: consuming OpenedRing, _ mapping: Mapping, startedAt: UInt64) {
-        self.opened = opened
+    private init(_ ring: consuming OpenedRing, _ mapping: Mapping, startedAt: UInt64) {
+        self.ring = ring
         self.mapping = mapping
         self.startedAt = startedAt
         copy = .allocate(byteCount: SoundLayout.slotBytes, alignment: 64)
@@ -67,12 +66,7 @@ final class SoundFile {
         return file.isRetired ? nil : file
     }
 
-    var generation: UInt64 { opened.header.generation }
-
-    /// Another mapping of the header alone, for another thread; nil if it cannot be mapped.
-    func mapHeader() -> sending Mapping? { opened.mapHeader() }
-
-    var bytes: Int { opened.header.fileBytes }
+    var generation: UInt64 { ring.header.generation }
 
     /// The number of the newest block, according to the file; 0 if there is none.
     var head: UInt64 { mapping.guarded { mapping.loadAcquiring64(Layout.Header.latest) } ?? 0 }
@@ -91,9 +85,6 @@ final class SoundFile {
         return state == BroadcastState.retired.rawValue
     }
 
-    /// Whether new readers would find it.
-    var isInPlace: Bool { opened.isInPlace }
-
     /// Copies the block of a number, or the newest for nil, and checks it.
     ///
     /// - Returns: the block if it is whole. Its samples stand in `samples`.
@@ -101,7 +92,7 @@ final class SoundFile {
         guard let outcome = mapping.guarded({ perform(SoundReading(of: number)) }) else { throw .lost }
         guard case .whole(let number) = outcome else { return (outcome, nil) }
         // After a cut, the rest of the file's last page reads as zeros, without a fault.
-        guard opened.isLongEnough else { throw .lost }
+        guard ring.isLongEnough else { throw .lost }
         do throws(Malformed) {
             let bytes = UnsafeRawBufferPointer(copy).bytes
             return (outcome, try SoundBlock(checking: bytes, generation: generation, number: number))
@@ -122,13 +113,13 @@ final class SoundFile {
         var step = reading.next()
         while true {
             switch step {
-            case .load(let word): step = reading.next(mapping.loadAcquiring64(opened.header.offset(of: word)))
-            case .loadRelaxed(let word): step = reading.next(mapping.load64(opened.header.offset(of: word)))
+            case .load(let word): step = reading.next(mapping.loadAcquiring64(ring.header.offset(of: word)))
+            case .loadRelaxed(let word): step = reading.next(mapping.load64(ring.header.offset(of: word)))
             case .fence:
                 atomicMemoryFence(ordering: .acquiring)
                 step = reading.next()
             case .copy(let slot):
-                let start = mapping.base + opened.header.slotOffset(slot)
+                let start = mapping.base + ring.header.slotOffset(slot)
                 copy.copyMemory(from: UnsafeRawBufferPointer(start: start, count: copy.count))
                 step = reading.next()
             case .end(let outcome): return outcome
@@ -155,7 +146,7 @@ final class SoundFile {
     }
 
     private func wakeWord(after seen: UInt64) -> UInt32? {
-        let word = mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, opened.header) } ?? nil
+        let word = mapping.guarded { Waiting(after: seen).wakeWord(in: mapping, ring.header) } ?? nil
         // The state is read after the wake word. So a writer that retires the file later ends the sleep.
         return isRetired ? nil : word
     }

@@ -17,7 +17,6 @@ public struct SoundReader: ~Copyable {
         case none
     }
 
-    /// The interval of looks at the file.
     private static let lookInterval = Duration.milliseconds(100)
 
     private let directory: BridgeDirectory
@@ -99,7 +98,7 @@ public struct SoundReader: ~Copyable {
             throw error
         }
         guard let found else { return }
-        horizon.replaceHeader(found.mapHeader())
+        horizon.replaceHeader(found.ring.mapHeader())
         if file == nil { file = found } else { successor = found }
     }
 
@@ -108,7 +107,7 @@ public struct SoundReader: ~Copyable {
     private mutating func isInPlace(_ file: SoundFile) -> Bool {
         let now = MonotonicClock.now()
         if now < lookAt { return true }
-        guard file.isInPlace else { return false }
+        guard file.ring.isInPlace else { return false }
         lookAt = now + Self.lookInterval
         return true
     }

@@ -11,7 +11,6 @@ final class RingFile {
     /// the others.
     private static let wokenAtOnce: Int32 = 4
 
-    /// The whole file, writable.
     let mapping: Mapping
     /// The name in the broadcast's folder.
     let name: String

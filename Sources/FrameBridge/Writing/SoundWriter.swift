@@ -7,7 +7,6 @@ public import Time
 /// file is never written by a second process.
 public struct SoundWriter: ~Copyable {
     static let lockFile = "sound.lock"
-    /// The names of the rings.
     static let soundRing = "sound"
     static let talkRing = "talk"
     private static let checkInterval = Duration.milliseconds(500)
@@ -17,7 +16,6 @@ public struct SoundWriter: ~Copyable {
     private let makesFiles: Bool
     /// Nil if another value holds it (`AudioLock`).
     private let lock: FileDescriptor?
-    /// The present generation.
     private var ring: SoundRing
     private var horizon: Instant?
     /// Whether the last block was left out.

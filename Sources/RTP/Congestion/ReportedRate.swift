@@ -16,7 +16,6 @@ struct ReportedRate: Sendable {
     private static let overlongQueue = Duration.milliseconds(500)
     /// Fewer packets do not show how fast they arrived.
     private static let fewestPackets: UInt32 = 10
-    /// The most packets between two reports.
     private static let mostPackets: UInt32 = 1 << 20
     /// Bytes that RTP, SRTP, UDP and IP add to a payload.
     private static let overhead = 50.0

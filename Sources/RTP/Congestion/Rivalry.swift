@@ -15,7 +15,6 @@ struct Rivalry: Sendable {
 
     /// Since when the queue has been long, by the sender's clock in milliseconds.
     private var since: Double?
-    /// Since when it has been short.
     private var shortSince: Double?
     private(set) var isOn = false
     /// The bounds of the queue, and since when it has been within them.

@@ -1,7 +1,6 @@
 /// A receiver's report of arrived packets of all streams, with their times
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3.1).
 package struct TransportFeedback: Equatable, Sendable {
-    /// A packet that has arrived.
     package struct Arrival: Equatable, Sendable {
         /// Transport-wide.
         package var number: UInt16
@@ -41,12 +40,12 @@ extension TransportFeedback {
     /// ```
     ///
     /// A run of thousands of packets takes two bytes. So only arrived packets take memory.
-    init(_ reader: inout ByteReader) throws {
+    init(_ reader: inout ByteReader) throws(MalformedPacket) {
         sender = try reader.uint32()
         media = try reader.uint32()
         first = try reader.uint16()
         count = Int(try reader.uint16())
-        guard count <= Self.limit else { throw MalformedRTCP.inconsistent }
+        guard count <= Self.limit else { throw .inconsistent }
         let reference = try reader.uint32()
         number = UInt8(truncatingIfNeeded: reference)
         var chunks: [StatusChunk] = []

@@ -1,13 +1,3 @@
-/// The reason why a datagram is no packet of RTP, or a payload none of its codec.
-package enum MalformedPacket: Error, Equatable {
-    /// Its header is not that of RTP version 2.
-    case version
-    /// It ends before its fields do.
-    case truncated
-    /// A field contradicts the packet's length, or earlier packets.
-    case inconsistent
-}
-
 /// A received packet of RTP (RFC 3550 §5.1), with the header extensions that matter to a receiver (RFC 8285 §4.2).
 struct IncomingPacket: Equatable {
     private(set) var header: RTPHeader
@@ -22,35 +12,32 @@ struct IncomingPacket: Equatable {
 
     init(_ bytes: [UInt8], _ extensions: HeaderExtensions) throws(MalformedPacket) {
         var reader = ByteReader(bytes)
-        do {
-            let first = try reader.byte()
-            guard first >> 6 == 2 else { throw MalformedPacket.version }
-            let second = try reader.byte()
-            header = RTPHeader(
-                marker: second & 0x80 != 0,
-                payloadType: second & 0x7F,
-                sequenceNumber: try reader.uint16(),
-                timestamp: try reader.uint32(),
-                ssrc: try reader.uint32()
-            )
-            try reader.skip(Int(first & 0x0F) * 4)
-            var elements: ByteReader?
-            if first & 0x10 != 0 {
-                let profile = try reader.uint16()
-                let body = try reader.slice(Int(try reader.uint16()) * 4)
-                if profile == 0xBEDE { elements = body }
-            }
-            if first & 0x20 != 0, try !reader.removePadding() { throw MalformedPacket.inconsistent }
-            payload = try reader.rest(reader.count)
-            if var elements { try readExtensions(&elements, extensions) }
-        } catch let error as MalformedPacket {
-            throw error
-        } catch {
-            throw .truncated
+        let first = try reader.byte()
+        guard first >> 6 == 2 else { throw .version }
+        let second = try reader.byte()
+        header = RTPHeader(
+            marker: second & 0x80 != 0,
+            payloadType: second & 0x7F,
+            sequenceNumber: try reader.uint16(),
+            timestamp: try reader.uint32(),
+            ssrc: try reader.uint32()
+        )
+        try reader.skip(Int(first & 0x0F) * 4)
+        var elements: ByteReader?
+        if first & 0x10 != 0 {
+            let profile = try reader.uint16()
+            let body = try reader.slice(Int(try reader.uint16()) * 4)
+            if profile == 0xBEDE { elements = body }
         }
+        if first & 0x20 != 0, try !reader.removePadding() { throw .inconsistent }
+        payload = try reader.rest(reader.count)
+        if var elements { try readExtensions(&elements, extensions) }
     }
 
-    private mutating func readExtensions(_ reader: inout ByteReader, _ identifiers: HeaderExtensions) throws {
+    private mutating func readExtensions(
+        _ reader: inout ByteReader,
+        _ identifiers: HeaderExtensions
+    ) throws(MalformedPacket) {
         var name: ArraySlice<UInt8>?
         defer { mid = name.map { String(decoding: $0, as: UTF8.self) } }
         while reader.count > 0 {

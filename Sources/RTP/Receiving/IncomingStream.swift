@@ -51,12 +51,7 @@ struct IncomingStream {
     mutating func receive(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         statistics.notePacket(packet.header, at: now)
         lastArrival = now
-        insert(packet, codec, now: now)
-    }
-
-    /// Receives a lost packet that came again in another stream (RFC 4588).
-    mutating func receiveAgain(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
-        insert(packet, codec, now: now)
+        receiveAgain(packet, codec, now: now)
     }
 
     mutating func receive(_ report: SenderReport, now: Instant) { statistics.noteReport(report, at: now) }
@@ -69,7 +64,8 @@ struct IncomingStream {
 
     func isSilent(at now: Instant) -> Bool { lastArrival.map { now > $0 + Self.silence } ?? true }
 
-    private mutating func insert(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
+    /// Receives a packet, perhaps a lost one that came again in another stream (RFC 4588).
+    mutating func receiveAgain(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         let before = numbers.highest
         let number = numbers.unwrap(packet.header.sequenceNumber)
         var isFirst = false
@@ -186,7 +182,6 @@ struct IncomingStream {
         losses.takeRequests(roundTripTime: roundTripTime, at: now)
     }
 
-    /// Whether to ask for a keyframe now.
     mutating func takeKeyframeRequest(at now: Instant) -> Bool {
         guard let due = keyframeDeadline, due <= now else { return false }
         keyframeAskedAt = now

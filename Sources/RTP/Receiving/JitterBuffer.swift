@@ -21,7 +21,6 @@ package struct JitterBuffer {
 
     /// Counts of packets by their fate.
     package struct Statistics: Equatable, Sendable {
-        /// Played packets.
         package internal(set) var played = 0
         /// Packets whose poor copy was played.
         package internal(set) var recovered = 0
@@ -74,9 +73,7 @@ package struct JitterBuffer {
     private var numbers = SequenceUnwrapper()
     /// The latest packet: its timestamp as it came, the same without wrapping, and its arrival.
     private var latest: (timestamp: UInt32, time: Int, at: Instant)?
-    /// Whether the last played packet was quiet.
     private var isQuiet = false
-    /// Samples of the last played packet.
     private var samples = 960
     package private(set) var statistics = Statistics()
 

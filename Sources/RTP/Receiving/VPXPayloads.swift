@@ -24,19 +24,15 @@ extension FramePart {
     /// ```
     init(vp8 payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         var reader = ByteReader(payload)
-        do {
-            let first = try reader.byte()
-            if first & 0x80 != 0 {
-                let optional = try reader.byte()
-                if optional & 0x80 != 0, try reader.byte() & 0x80 != 0 { try reader.skip(1) }
-                if optional & 0x40 != 0 { try reader.skip(1) }
-                if optional & 0x30 != 0 { try reader.skip(1) }
-            }
-            isFirst = first & 0x17 == 0x10
-            bytes = try reader.rest(reader.count)
-        } catch {
-            throw .truncated
+        let first = try reader.byte()
+        if first & 0x80 != 0 {
+            let optional = try reader.byte()
+            if optional & 0x80 != 0, try reader.byte() & 0x80 != 0 { try reader.skip(1) }
+            if optional & 0x40 != 0 { try reader.skip(1) }
+            if optional & 0x30 != 0 { try reader.skip(1) }
         }
+        isFirst = first & 0x17 == 0x10
+        bytes = try reader.rest(reader.count)
         guard let start = bytes.first else { throw .truncated }
         // The lowest bit of the frame tag is 0 in a keyframe (RFC 6386 §9.1).
         isKeyframe = isFirst && start & 1 == 0
@@ -59,29 +55,22 @@ extension FramePart {
     init(vp9 payload: ArraySlice<UInt8>) throws(MalformedPacket) {
         var reader = ByteReader(payload)
         var layer: UInt8 = 0
-        let first: UInt8
-        do {
-            first = try reader.byte()
-            let (isInter, isFlexible) = (first & 0x40 != 0, first & 0x10 != 0)
-            if first & 0x80 != 0, try reader.byte() & 0x80 != 0 { try reader.skip(1) }
-            if first & 0x20 != 0 {
-                layer = try reader.byte() >> 1 & 7
-                if !isFlexible { try reader.skip(1) }
-            }
-            if isFlexible, isInter {
-                var count = 1
-                while try reader.byte() & 1 != 0 {
-                    count += 1
-                    guard count <= 3 else { throw MalformedPacket.inconsistent }
-                }
-            }
-            if first & 0x02 != 0 { try Self.skipStructure(&reader) }
-            bytes = try reader.rest(reader.count)
-        } catch let error as MalformedPacket {
-            throw error
-        } catch {
-            throw .truncated
+        let first = try reader.byte()
+        let (isInter, isFlexible) = (first & 0x40 != 0, first & 0x10 != 0)
+        if first & 0x80 != 0, try reader.byte() & 0x80 != 0 { try reader.skip(1) }
+        if first & 0x20 != 0 {
+            layer = try reader.byte() >> 1 & 7
+            if !isFlexible { try reader.skip(1) }
         }
+        if isFlexible, isInter {
+            var count = 1
+            while try reader.byte() & 1 != 0 {
+                count += 1
+                guard count <= 3 else { throw .inconsistent }
+            }
+        }
+        if first & 0x02 != 0 { try Self.skipStructure(&reader) }
+        bytes = try reader.rest(reader.count)
         guard !bytes.isEmpty else { throw .truncated }
         isFirst = first & 0x08 != 0 && layer == 0
         isKeyframe = isFirst && first & 0x40 == 0
@@ -90,7 +79,7 @@ extension FramePart {
 
     /// The scalability structure (RFC 9628 §4.2.1): `| N_S |Y|G|-|-|-|`, with Y the sizes of all layers, with G a group of
     /// pictures, each with the count of its references in two bits.
-    private static func skipStructure(_ reader: inout ByteReader) throws {
+    private static func skipStructure(_ reader: inout ByteReader) throws(MalformedPacket) {
         let head = try reader.byte()
         if head & 0x10 != 0 { try reader.skip(4 * (Int(head >> 5) + 1)) }
         guard head & 0x08 != 0 else { return }

@@ -25,13 +25,11 @@ final class ContentProbe {
         /// The number of sampled bands of rows, spread over the picture.
         let bands: Int
         let bandHeight: Int
-        /// The most encodes for one picture.
         let mostTrials: Int
         /// About the gain of quality for each finer step of the quantizer, in dB.
         let slope: Double
         /// Whether two trials measure the slope of the picture. Those of AV1 are too few, and too near to each other.
         let measuresSlope: Bool
-        /// The coarsest quantizer of a trial.
         let coarsest: Int
 
         var height: Int { bands * bandHeight }

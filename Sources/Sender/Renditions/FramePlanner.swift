@@ -74,10 +74,8 @@ struct FramePlanner {
         return active.count * 8 > active.columns * active.rows * 7 ? nil : active
     }
 
-    /// Whether the receivers' links are so slow that every byte counts.
     var isThin: Bool { linkBudget.isThin }
 
-    /// - Parameter bitrate: in bits a second.
     mutating func setBitrate(_ bitrate: Int) {
         guard bitrate != self.bitrate else { return }
         self.bitrate = bitrate
@@ -86,8 +84,6 @@ struct FramePlanner {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// - Parameter demanded: the longest time between keyframes without a request; nil if the receivers need none. A
-    ///   shorter interval of the settings stays.
     mutating func setKeyframeInterval(_ demanded: Duration?) {
         let interval = [leastKeyframeInterval, demanded].compactMap(\.self).min()
         guard interval != cadence.keyframeInterval else { return }
@@ -95,11 +91,6 @@ struct FramePlanner {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// Sets the rate of the receivers' links.
-    ///
-    /// - Parameters:
-    ///   - rate: bits a second; nil if unknown.
-    ///   - isMeasuring: whether the next frames measure it.
     mutating func setLink(_ rate: Int?, isMeasuring: Bool) {
         linkBudget.setLinkRate(rate)
         defer { measuresLink = isMeasuring }
@@ -112,9 +103,6 @@ struct FramePlanner {
         cadence.noteNewPicture()
     }
 
-    /// The picture has changed in these macroblocks.
-    ///
-    /// - Parameter scroll: those among them that have only moved since the picture before.
     mutating func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?, canPatch: Bool) {
         // Receivers have the picture before only if it was sent.
         let scroll = !pictureIsNew && canPatch ? scroll : nil
@@ -140,7 +128,6 @@ struct FramePlanner {
 
 // The choice of the next frame.
 extension FramePlanner {
-    /// Plans the frame of a due action.
     mutating func plan(
         _ planned: Cadence.Action,
         of capturedAt: Instant,
@@ -191,7 +178,6 @@ extension FramePlanner {
         sharpness.choose(isRefinement: false)
     }
 
-    /// Chooses the macroblocks of the next frame.
     private mutating func choose(for action: Cadence.Action, by encoder: Abilities, at now: Instant) -> Choice {
         if action == .keepAlive {
             sharpness.chooseNone()

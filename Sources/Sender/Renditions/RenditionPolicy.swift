@@ -1,15 +1,10 @@
-package import Media
-package import Time
+import Media
+import Time
 
 /// Decides which renditions are encoded: those with a receiver, except for a time after a failure of their encoder. A
 /// rendition has one encode at a time: sinks never get a frame of an earlier one after the first of the next. Sans-IO:
 /// instants come from outside.
-package struct RenditionPolicy {
-    package enum Decision: Equatable {
-        case begin(Rendition.ID)
-        case end(Rendition.ID)
-    }
-
+struct RenditionPolicy {
     private enum State {
         case idle
         case running(since: Instant)
@@ -23,19 +18,20 @@ package struct RenditionPolicy {
     /// After so long without a failure, an encoder's earlier failures are forgotten.
     static let soundTime = Duration.seconds(60)
 
-    private let order: [Rendition.ID]
+    private let renditions: [Rendition]
     private var states: [Rendition.ID: State] = [:]
     private var rests: [Rendition.ID: Backoff] = [:]
 
     /// - Parameter renditions: all that may be encoded.
-    package init(_ renditions: [Rendition]) { order = renditions.map(\.id) }
+    init(_ renditions: [Rendition]) { self.renditions = renditions }
 
     /// The renditions to begin and to end now.
     ///
     /// - Parameter wanted: the renditions with a receiver.
-    package mutating func decide(wanted: Set<Rendition.ID>, at now: Instant) -> [Decision] {
-        var decisions: [Decision] = []
-        for id in order {
+    mutating func decide(wanted: Set<Rendition.ID>, at now: Instant) -> [SenderEngine.Action] {
+        var decisions: [SenderEngine.Action] = []
+        for rendition in renditions {
+            let id = rendition.id
             switch states[id] ?? .idle {
             case .running where !wanted.contains(id):
                 states[id] = .ending
@@ -43,7 +39,7 @@ package struct RenditionPolicy {
             case .resting(let end) where now < end: break
             case .idle where wanted.contains(id), .resting where wanted.contains(id):
                 states[id] = .running(since: now)
-                decisions.append(.begin(id))
+                decisions.append(.begin(rendition))
             // The rest is over, and no sink wants the rendition.
             case .resting: states[id] = .idle
             case .idle, .running, .ending: break
@@ -53,15 +49,15 @@ package struct RenditionPolicy {
     }
 
     /// Records that an ending encode gives no more frames.
-    package mutating func noteEnd(of id: Rendition.ID) { states[id] = .idle }
+    mutating func noteEnd(of id: Rendition.ID) { states[id] = .idle }
 
-    package var isRunning: Bool {
+    var isRunning: Bool {
         states.values.contains { state in if case .running = state { true } else { false } }
     }
 
     /// Records that a rendition's encoder has failed. Returns the time of its rest.
     @discardableResult
-    package mutating func noteFailure(of id: Rendition.ID, at now: Instant) -> Duration {
+    mutating func noteFailure(of id: Rendition.ID, at now: Instant) -> Duration {
         if case .running(let since) = states[id], now >= since + Self.soundTime { rests[id]?.succeed() }
         let rest = rests[id, default: Self.rests].fail()
         states[id] = .resting(until: now + rest)
@@ -69,7 +65,7 @@ package struct RenditionPolicy {
     }
 
     /// The end of the next rest; nil if none rests. Decide again then.
-    package var nextDeadline: Instant? {
+    var nextDeadline: Instant? {
         states.values.compactMap { state in if case .resting(let end) = state { end } else { nil } }.min()
     }
 }

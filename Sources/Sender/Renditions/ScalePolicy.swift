@@ -126,14 +126,8 @@ extension Rendition {
     /// The same rendition with a smaller picture, of even width and height.
     func scaled(to scale: PictureScale) -> Rendition {
         func part(_ length: Int) -> Int { max(2, length * scale.rawValue / PictureScale.full.rawValue & ~1) }
-        return Rendition(
-            id: id,
-            codec: codec,
-            rung: rung,
-            width: part(width),
-            height: part(height),
-            framesPerSecond: framesPerSecond,
-            bitrate: bitrate
-        )
+        var scaled = self
+        (scaled.width, scaled.height) = (part(width), part(height))
+        return scaled
     }
 }

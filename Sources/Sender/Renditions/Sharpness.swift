@@ -35,7 +35,6 @@ struct Sharpness {
     private let columns: Int
     /// Rate control's last choice.
     private var lastQuantizer = 63
-    /// The number of macroblocks that are not fine.
     private(set) var coarseCount: Int
     /// The macroblocks of the next frame.
     private(set) var active: BlockSet
@@ -129,7 +128,6 @@ struct Sharpness {
         insert(beyond: limit - 2, most: most)
     }
 
-    /// The number of all macroblocks.
     var count: Int { quantizers.count }
 
     /// The quantizer of the coarsest macroblock.

@@ -67,7 +67,6 @@ package final class VideoStream {
 
     var earliest: Instant { planner.cadence.earliest }
 
-    /// When to encode a picture at rest again.
     package var repetition: Instant { planner.cadence.repetition }
 
     /// The picture has changed in these macroblocks.

@@ -9,20 +9,13 @@ struct SoundFrames {
         let channels: Int
     }
 
-    private struct Half {
-        let capturedAt: Instant
-        let channels: Int
-        /// Whether it continues no other block.
-        let begins: Bool
-    }
-
     /// After a longer gap, the first half of a frame is dropped.
     private static let longestGap = Duration.milliseconds(100)
 
     /// The samples of the last returned frame.
     private(set) var samples: [Int16] = []
-    /// The first half of the next frame, and its samples.
-    private var half: Half?
+    /// The next frame, of which the first half is there, and whether that continues nothing.
+    private var half: (frame: Frame, begins: Bool)?
     private var halfSamples: [Int16] = []
     /// The beginning of the next block if it continues the last one; nil after an interruption.
     private var next: Instant?
@@ -43,13 +36,13 @@ struct SoundFrames {
         var frame: Frame?
         if let half {
             if block.follows, next != nil {
-                append(samples, of: block.channels, as: half.channels)
-                return complete(half)
+                append(samples, of: block.channels, as: half.frame.channels)
+                return complete(half.frame)
             }
-            let gap = block.capturedAt - (half.capturedAt + SoundBlock.duration)
+            let gap = block.capturedAt - (half.frame.capturedAt + SoundBlock.duration)
             if gap < Self.longestGap {
-                halfSamples.append(contentsOf: repeatElement(0, count: SoundBlock.samples * half.channels))
-                frame = complete(half)
+                halfSamples.append(contentsOf: repeatElement(0, count: SoundBlock.samples * half.frame.channels))
+                frame = complete(half.frame)
             }
         }
         let continued = block.follows ? next : nil
@@ -63,12 +56,10 @@ struct SoundFrames {
     /// Completes the frame of a block that continues no other block, with silence before it. So the beginning of a
     /// sound waits for nothing. If blocks come in pairs, each pair makes a frame from then on.
     mutating func takeBeginning() -> Frame? {
-        guard let half, half.begins, half.capturedAt >= floor + SoundBlock.duration else { return nil }
-        let silence = repeatElement(Int16(0), count: SoundBlock.samples * half.channels)
+        guard let (frame, begins) = half, begins, frame.capturedAt >= floor + SoundBlock.duration else { return nil }
+        let silence = repeatElement(Int16(0), count: SoundBlock.samples * frame.channels)
         halfSamples.insert(contentsOf: silence, at: 0)
-        return complete(
-            Half(capturedAt: half.capturedAt - SoundBlock.duration, channels: half.channels, begins: true)
-        )
+        return complete(Frame(capturedAt: frame.capturedAt - SoundBlock.duration, channels: frame.channels))
     }
 
     /// Drops the waiting half. The next block continues nothing.
@@ -93,18 +84,17 @@ struct SoundFrames {
     private mutating func begin(at instant: Instant, begins: Bool, _ block: SoundBlock, _ samples: Span<Int16>) {
         interrupt()
         let start = max(instant, floor)
-        half = Half(capturedAt: start, channels: block.channels, begins: begins)
+        half = (Frame(capturedAt: start, channels: block.channels), begins)
         next = start + SoundBlock.duration
         append(samples, of: block.channels, as: block.channels)
     }
 
-    private mutating func complete(_ half: Half) -> Frame {
+    private mutating func complete(_ frame: Frame) -> Frame {
         swap(&samples, &halfSamples)
-        floor = half.capturedAt + EncodedSound.duration
-        let end = floor
+        floor = frame.capturedAt + EncodedSound.duration
         interrupt()
-        next = end
-        return Frame(capturedAt: half.capturedAt, channels: half.channels)
+        next = floor
+        return frame
     }
 
     private mutating func append(_ samples: Span<Int16>, of channels: Int, as wanted: Int) {

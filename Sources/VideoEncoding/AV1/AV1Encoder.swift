@@ -4,7 +4,7 @@ import Time
 
 final class AV1Encoder {
     private let configuration: VideoEncoderConfiguration
-    private let context: AV1Context
+    private let context: UnsafeMutablePointer<aom_codec_ctx_t>
     private var libaomConfiguration: aom_codec_enc_cfg_t
     /// The picture that decoders show, with the new content of the macroblocks to encode.
     private var composed: NV12Picture
@@ -15,23 +15,34 @@ final class AV1Encoder {
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libaomConfiguration = try configuration.libaomConfiguration()
-        let context = try AV1Context(&libaomConfiguration)
-        try configuration.applyControls(to: context)
+        context = .allocate(capacity: 1)
+        context.initialize(to: aom_codec_ctx_t())
+        let version = oriel_aom_encoder_abi_version
+        let code = aom_codec_enc_init_ver(context, aom_codec_av1_cx(), &libaomConfiguration, 0, version)
+        guard code == AOM_CODEC_OK else {
+            let error = Self.error(context, "aom_codec_enc_init", code)
+            context.deallocate()
+            throw error
+        }
         self.configuration = configuration
-        self.context = context
         self.libaomConfiguration = libaomConfiguration
         composed = NV12Picture(size: configuration.size)
+        try applyControls()
     }
 
-    func encode<Result: ~Copyable>(
+    deinit {
+        aom_codec_destroy(context)
+        context.deallocate()
+    }
+
+    func encode(
         _ picture: borrowing NV12Picture,
-        presentationTime: Instant,
-        forceKeyframe: Bool,
-        quantizers: ClosedRange<Int>?,
-        active: BlockSet?,
-        isThorough: Bool,
-        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
-    ) throws(VideoEncoderError) -> Result? {
+        _ presentationTime: Instant,
+        _ forceKeyframe: Bool,
+        _ quantizers: ClosedRange<Int>?,
+        _ active: BlockSet?,
+        _ isThorough: Bool
+    ) throws(VideoEncoderError) -> EncodedPacket? {
         try setThorough(isThorough)
         if let quantizers { try setQuantizers(quantizers) }
         let flags = forceKeyframe ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
@@ -42,7 +53,7 @@ final class AV1Encoder {
             try pass(picture, time, flags)
         }
         if quantizers != nil { try setQuantizers(nil) }
-        return try takeFrame(presentationTime, body)
+        return try takePacket()
     }
 
     func copyReference(into picture: inout PlanarPicture) -> Bool {
@@ -53,7 +64,7 @@ final class AV1Encoder {
 
     /// The picture that decoders show after the library's last frame; nil if unknown. Valid until the next frame.
     private var reference: PlanarPicture.Source? {
-        guard referenceIsShown, let image = aom_codec_get_preview_frame(context.pointer)?.pointee,
+        guard referenceIsShown, let image = aom_codec_get_preview_frame(context)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
         else { return nil }
         return PlanarPicture.Source(
@@ -87,7 +98,7 @@ final class AV1Encoder {
         let layout = picture.layout
         try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
             var image = Self.image(luma, chroma, layout)
-            try context.check("aom_codec_encode") {
+            try check("aom_codec_encode") {
                 aom_codec_encode($0, &image, time, duration, flags)
             }
         }
@@ -96,13 +107,13 @@ final class AV1Encoder {
     func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
         var changed = libaomConfiguration
         changed.rc_target_bitrate = UInt32(bitrate / 1000)
-        try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
+        try check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
         libaomConfiguration = changed
     }
 
     private func setThorough(_ isThorough: Bool) throws(VideoEncoderError) {
         guard isThorough != self.isThorough else { return }
-        try configuration.setSpeed(isThorough: isThorough, of: context)
+        try setSpeed(isThorough: isThorough)
         self.isThorough = isThorough
     }
 
@@ -113,30 +124,25 @@ final class AV1Encoder {
             changed.rc_min_quantizer = max(changed.rc_min_quantizer, UInt32(quantizers.lowerBound))
             changed.rc_max_quantizer = max(UInt32(quantizers.upperBound), changed.rc_min_quantizer)
         }
-        try context.check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
+        try check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
     }
 
     /// Without look-ahead, a picture makes one packet, a temporal unit, or none.
-    private func takeFrame<Result: ~Copyable>(
-        _ presentationTime: Instant,
-        _ body: (EncodingResult, Span<UInt8>) -> Result
-    ) throws(VideoEncoderError) -> Result? {
+    private func takePacket() throws(VideoEncoderError) -> EncodedPacket? {
         referenceIsShown = false
         var iterator: aom_codec_iter_t?
-        while let packet = aom_codec_get_cx_data(context.pointer, &iterator) {
+        while let packet = aom_codec_get_cx_data(context, &iterator) {
             guard packet.pointee.kind == AOM_CODEC_CX_FRAME_PKT else { continue }
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
             referenceIsShown = true
             var quantizer: Int32 = 0
-            try context.exchange("AOME_GET_LAST_QUANTIZER_64", AOME_GET_LAST_QUANTIZER_64, &quantizer)
-            let encoded = EncodingResult(
-                isKeyframe: frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0,
-                quantizer: Int(quantizer),
-                presentationTime: presentationTime
-            )
-            let bytes = UnsafePointer(frame.buf.assumingMemoryBound(to: UInt8.self))
-            return body(encoded, Span(_unsafeStart: bytes, count: frame.sz))
+            try check("AOME_GET_LAST_QUANTIZER_64") {
+                oriel_aom_exchange($0, Int32(AOME_GET_LAST_QUANTIZER_64.rawValue), &quantizer)
+            }
+            let isKeyframe = frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0
+            let bytes = UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
+            return EncodedPacket(frame: EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer)), bytes: bytes)
         }
         return nil
     }
@@ -150,5 +156,29 @@ final class AV1Encoder {
         image.planes = (luma, chroma, nil)
         image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), 0)
         return image
+    }
+
+    // MARK: - Calls
+
+    /// Runs a call that takes the context and reports its failure by code.
+    private func check(
+        _ call: StaticString,
+        _ body: (UnsafeMutablePointer<aom_codec_ctx_t>) -> aom_codec_err_t
+    ) throws(VideoEncoderError) {
+        let code = body(context)
+        if code != AOM_CODEC_OK { throw Self.error(context, call, code) }
+    }
+
+    func set(_ name: StaticString, _ control: aome_enc_control_id, _ value: Int) throws(VideoEncoderError) {
+        try check(name) { oriel_aom_set($0, Int32(control.rawValue), Int32(value)) }
+    }
+
+    /// - Parameter context: of the failed call; nil if there is none yet.
+    static func error(
+        _ context: UnsafeMutablePointer<aom_codec_ctx_t>?,
+        _ call: StaticString,
+        _ code: aom_codec_err_t
+    ) -> VideoEncoderError {
+        .library(call, code.rawValue, aom_codec_err_to_string(code), context.flatMap { aom_codec_error_detail($0) })
     }
 }

@@ -7,7 +7,7 @@ extension VideoEncoderConfiguration {
     func libaomConfiguration() throws(VideoEncoderError) -> aom_codec_enc_cfg_t {
         var configuration = aom_codec_enc_cfg_t()
         let code = aom_codec_enc_config_default(aom_codec_av1_cx(), &configuration, UInt32(AOM_USAGE_REALTIME))
-        guard code == AOM_CODEC_OK else { throw AV1Context.error(nil, "aom_codec_enc_config_default", code) }
+        guard code == AOM_CODEC_OK else { throw AV1Encoder.error(nil, "aom_codec_enc_config_default", code) }
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
         // More threads cost more in all than they save in time.
@@ -32,45 +32,47 @@ extension VideoEncoderConfiguration {
         configuration.rc_dropframe_thresh = UInt32(dropThreshold)
         return configuration
     }
+}
 
-    func applyControls(to context: borrowing AV1Context) throws(VideoEncoderError) {
-        try setSpeed(isThorough: false, of: context)
+extension AV1Encoder {
+    func applyControls() throws(VideoEncoderError) {
+        try setSpeed(isThorough: false)
         // With palettes a page of text takes half the bits.
-        try context.set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
-        try context.set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
+        try set("AV1E_SET_TUNE_CONTENT", AV1E_SET_TUNE_CONTENT, Int(AOM_CONTENT_SCREEN.rawValue))
+        try set("AV1E_SET_ENABLE_PALETTE", AV1E_SET_ENABLE_PALETTE, 1)
         // Cyclic refresh would encode unchanged macroblocks.
-        try context.set("AV1E_SET_AQ_MODE", AV1E_SET_AQ_MODE, 0)
-        try context.set("AV1E_SET_TILE_COLUMNS", AV1E_SET_TILE_COLUMNS, 0)
-        try context.set("AV1E_SET_DELTAQ_MODE", AV1E_SET_DELTAQ_MODE, 0)
-        try context.set("AV1E_SET_COLOR_PRIMARIES", AV1E_SET_COLOR_PRIMARIES, Int(AOM_CICP_CP_BT_709.rawValue))
-        try context.set(
+        try set("AV1E_SET_AQ_MODE", AV1E_SET_AQ_MODE, 0)
+        try set("AV1E_SET_TILE_COLUMNS", AV1E_SET_TILE_COLUMNS, 0)
+        try set("AV1E_SET_DELTAQ_MODE", AV1E_SET_DELTAQ_MODE, 0)
+        try set("AV1E_SET_COLOR_PRIMARIES", AV1E_SET_COLOR_PRIMARIES, Int(AOM_CICP_CP_BT_709.rawValue))
+        try set(
             "AV1E_SET_TRANSFER_CHARACTERISTICS",
             AV1E_SET_TRANSFER_CHARACTERISTICS,
             Int(AOM_CICP_TC_BT_709.rawValue)
         )
-        try context.set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_601.rawValue))
-        try context.set("AV1E_SET_COLOR_RANGE", AV1E_SET_COLOR_RANGE, Int(AOM_CR_STUDIO_RANGE.rawValue))
+        try set("AV1E_SET_MATRIX_COEFFICIENTS", AV1E_SET_MATRIX_COEFFICIENTS, Int(AOM_CICP_MC_BT_601.rawValue))
+        try set("AV1E_SET_COLOR_RANGE", AV1E_SET_COLOR_RANGE, Int(AOM_CR_STUDIO_RANGE.rawValue))
         // As in libwebrtc: these tools cost time and gain nothing on screens.
-        try context.set("AV1E_SET_COEFF_COST_UPD_FREQ", AV1E_SET_COEFF_COST_UPD_FREQ, 3)
-        try context.set("AV1E_SET_MODE_COST_UPD_FREQ", AV1E_SET_MODE_COST_UPD_FREQ, 3)
-        try context.set("AV1E_SET_MV_COST_UPD_FREQ", AV1E_SET_MV_COST_UPD_FREQ, 3)
-        try context.set("AV1E_SET_ENABLE_ORDER_HINT", AV1E_SET_ENABLE_ORDER_HINT, 0)
-        try context.set("AV1E_SET_ENABLE_GLOBAL_MOTION", AV1E_SET_ENABLE_GLOBAL_MOTION, 0)
-        try context.set("AV1E_SET_ENABLE_WARPED_MOTION", AV1E_SET_ENABLE_WARPED_MOTION, 0)
-        try context.set("AV1E_SET_ENABLE_OBMC", AV1E_SET_ENABLE_OBMC, 0)
-        try context.set("AV1E_SET_ENABLE_TPL_MODEL", AV1E_SET_ENABLE_TPL_MODEL, 0)
-        try context.set("AV1E_SET_ENABLE_CFL_INTRA", AV1E_SET_ENABLE_CFL_INTRA, 0)
-        try context.set("AV1E_SET_ENABLE_SMOOTH_INTRA", AV1E_SET_ENABLE_SMOOTH_INTRA, 0)
-        try context.set("AV1E_SET_ENABLE_ANGLE_DELTA", AV1E_SET_ENABLE_ANGLE_DELTA, 0)
-        try context.set("AV1E_SET_ENABLE_FILTER_INTRA", AV1E_SET_ENABLE_FILTER_INTRA, 0)
-        try context.set("AV1E_SET_INTRA_DEFAULT_TX_ONLY", AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1)
+        try set("AV1E_SET_COEFF_COST_UPD_FREQ", AV1E_SET_COEFF_COST_UPD_FREQ, 3)
+        try set("AV1E_SET_MODE_COST_UPD_FREQ", AV1E_SET_MODE_COST_UPD_FREQ, 3)
+        try set("AV1E_SET_MV_COST_UPD_FREQ", AV1E_SET_MV_COST_UPD_FREQ, 3)
+        try set("AV1E_SET_ENABLE_ORDER_HINT", AV1E_SET_ENABLE_ORDER_HINT, 0)
+        try set("AV1E_SET_ENABLE_GLOBAL_MOTION", AV1E_SET_ENABLE_GLOBAL_MOTION, 0)
+        try set("AV1E_SET_ENABLE_WARPED_MOTION", AV1E_SET_ENABLE_WARPED_MOTION, 0)
+        try set("AV1E_SET_ENABLE_OBMC", AV1E_SET_ENABLE_OBMC, 0)
+        try set("AV1E_SET_ENABLE_TPL_MODEL", AV1E_SET_ENABLE_TPL_MODEL, 0)
+        try set("AV1E_SET_ENABLE_CFL_INTRA", AV1E_SET_ENABLE_CFL_INTRA, 0)
+        try set("AV1E_SET_ENABLE_SMOOTH_INTRA", AV1E_SET_ENABLE_SMOOTH_INTRA, 0)
+        try set("AV1E_SET_ENABLE_ANGLE_DELTA", AV1E_SET_ENABLE_ANGLE_DELTA, 0)
+        try set("AV1E_SET_ENABLE_FILTER_INTRA", AV1E_SET_ENABLE_FILTER_INTRA, 0)
+        try set("AV1E_SET_INTRA_DEFAULT_TX_ONLY", AV1E_SET_INTRA_DEFAULT_TX_ONLY, 1)
     }
 
     /// Sets how much time libaom takes, from the next frame on.
     ///
     /// 10 is coarser on text than 9, and no cheaper. 8 costs twice as much on scrolled text. Up to 6, libaom weighs
     /// bits against distortion: keyframes of smooth text then have 54 kB instead of 71 kB at 30 dB.
-    func setSpeed(isThorough: Bool, of context: borrowing AV1Context) throws(VideoEncoderError) {
-        try context.set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, isThorough ? 6 : 9)
+    func setSpeed(isThorough: Bool) throws(VideoEncoderError) {
+        try set("AOME_SET_CPUUSED", AOME_SET_CPUUSED, isThorough ? 6 : 9)
     }
 }

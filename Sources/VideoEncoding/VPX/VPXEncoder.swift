@@ -5,37 +5,48 @@ import Time
 
 /// libvpx's VP8 or VP9 encoder, with patches for VP8.
 final class VPXEncoder {
-    private let configuration: VideoEncoderConfiguration
-    private let context: VPXContext
+    let configuration: VideoEncoderConfiguration
+    private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
     private var libvpxConfiguration: vpx_codec_enc_cfg_t
     /// One byte per macroblock, row by row. The library obeys it while `isRestricted`.
     private var activeMap: [UInt8]
     private var isRestricted = false
     private(set) var patcher: PatchEncoder?
     /// The last frame of libvpx, if it is a keyframe of VP8.
-    private var keyframe: (frame: EncodingResult, data: [UInt8])?
+    private(set) var keyframe: (frame: EncodingResult, data: [UInt8])?
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libvpxConfiguration = try configuration.libvpxConfiguration()
-        let context = try VPXContext(configuration.interface, &libvpxConfiguration)
-        try configuration.applyControls(to: context)
+        context = .allocate(capacity: 1)
+        context.initialize(to: vpx_codec_ctx_t())
+        let version = oriel_vpx_encoder_abi_version
+        let code = vpx_codec_enc_init_ver(context, configuration.interface, &libvpxConfiguration, 0, version)
+        guard code == VPX_CODEC_OK else {
+            let error = Self.error(context, "vpx_codec_enc_init", code)
+            context.deallocate()
+            throw error
+        }
         self.configuration = configuration
-        self.context = context
         self.libvpxConfiguration = libvpxConfiguration
         let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
         activeMap = Array(repeating: 0, count: blocks.columns * blocks.rows)
         let mayPatch = configuration.codec == .vp8 && configuration.allowsPatches
         patcher = mayPatch ? PatchEncoder(configuration.size, version: configuration.vp8Profile) : nil
+        try applyControls()
     }
 
-    func encode<Result: ~Copyable>(
+    deinit {
+        vpx_codec_destroy(context)
+        context.deallocate()
+    }
+
+    func encode(
         _ picture: borrowing NV12Picture,
-        presentationTime: Instant,
-        forceKeyframe: Bool,
-        quantizers: ClosedRange<Int>?,
-        active: BlockSet?,
-        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
-    ) throws(VideoEncoderError) -> Result? {
+        _ presentationTime: Instant,
+        _ forceKeyframe: Bool,
+        _ quantizers: ClosedRange<Int>?,
+        _ active: BlockSet?
+    ) throws(VideoEncoderError) -> EncodedPacket? {
         keyframe = nil
         try setActive(forceKeyframe ? nil : active)
         if let quantizers { try setQuantizers(quantizers) }
@@ -45,45 +56,29 @@ final class VPXEncoder {
         let layout = picture.layout
         try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
             var image = Self.image(luma, chroma, layout)
-            try context.check("vpx_codec_encode") {
+            try check("vpx_codec_encode") {
                 vpx_codec_encode($0, &image, time, duration, flags, UInt(VPX_DL_REALTIME))
             }
         }
         if quantizers != nil { try setQuantizers(nil) }
-        return try takeFrame(presentationTime, body)
+        return try takePacket()
     }
 
-    var repeatableQuantizer: Int? { keyframe?.frame.quantizer }
-
-    func repeatKeyframe<Result: ~Copyable>(
-        presentationTime: Instant,
-        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
-    ) -> Result? {
-        guard let (frame, data) = keyframe else { return nil }
-        patcher?.noteFrame(data.span)
-        let repeated = EncodingResult(isKeyframe: true, quantizer: frame.quantizer, presentationTime: presentationTime)
-        return body(repeated, data.span)
+    /// The last keyframe; nil if there is none to repeat.
+    func repeatKeyframe() -> (frame: EncodingResult, data: [UInt8])? {
+        if let keyframe { patcher?.noteFrame(keyframe.data.span) }
+        return keyframe
     }
-
-    var canPatch: Bool { patcher?.canPatch ?? false }
-
-    var patchedBlocks: BlockSet? { patcher?.patched.nonEmpty }
 
     func patch<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,
-        presentationTime: Instant,
-        blocks: BlockSet,
-        scroll: Scroll?,
+        _ blocks: BlockSet,
+        _ scroll: Scroll?,
         limit: Int,
-        _ body: (_ frame: EncodingResult, _ data: Span<UInt8>) -> Result
+        _ body: (Span<UInt8>) -> Result
     ) -> Result? {
         guard let base = lastPicture else { return nil }
-        let frame = EncodingResult(
-            isKeyframe: false,
-            quantizer: PatchEncoder.quantizer,
-            presentationTime: presentationTime
-        )
-        return patcher?.encode(picture, blocks, scroll: scroll, base: base, limit: limit) { body(frame, $0) }
+        return patcher?.encode(picture, blocks, scroll: scroll, base: base, limit: limit, body)
     }
 
     func copyReference(into picture: inout PlanarPicture) -> Bool {
@@ -94,7 +89,7 @@ final class VPXEncoder {
 
     /// The picture of libvpx's own last frame; nil if there is none.
     private var lastPicture: PatchEncoder.Planes? {
-        guard let image = vpx_codec_get_preview_frame(context.pointer)?.pointee,
+        guard let image = vpx_codec_get_preview_frame(context)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
         else { return nil }
         return PatchEncoder.Planes(
@@ -106,7 +101,7 @@ final class VPXEncoder {
     func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
         var changed = libvpxConfiguration
         changed.rc_target_bitrate = UInt32(bitrate / 1000)
-        try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
+        try check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
         libvpxConfiguration = changed
     }
 
@@ -120,7 +115,7 @@ final class VPXEncoder {
                 UInt32(quantizers.lowerBound)
             )
         }
-        try context.check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
+        try check("vpx_codec_enc_config_set") { vpx_codec_enc_config_set($0, &changed) }
     }
 
     /// Restricts the encoder to some macroblocks; nil lifts the restriction.
@@ -128,7 +123,7 @@ final class VPXEncoder {
         if blocks == nil, !isRestricted { return }
         // Cyclic refresh ignores the map.
         if configuration.codec == .vp9, isRestricted != (blocks != nil) {
-            try configuration.setCyclicRefresh(blocks == nil, of: context)
+            try setCyclicRefresh(blocks == nil)
         }
         isRestricted = blocks != nil
         blocks?.writeBytes(to: &activeMap)
@@ -139,34 +134,25 @@ final class VPXEncoder {
                 rows: UInt32(rows),
                 cols: UInt32(columns)
             )
-            try context.exchange("VP8E_SET_ACTIVEMAP", VP8E_SET_ACTIVEMAP, &map)
+            try exchange("VP8E_SET_ACTIVEMAP", VP8E_SET_ACTIVEMAP, &map)
         }
     }
 
     /// Without look-ahead, a picture makes one packet or none.
-    private func takeFrame<Result: ~Copyable>(
-        _ presentationTime: Instant,
-        _ body: (EncodingResult, Span<UInt8>) -> Result
-    ) throws(VideoEncoderError) -> Result? {
+    private func takePacket() throws(VideoEncoderError) -> EncodedPacket? {
         var iterator: vpx_codec_iter_t?
-        while let packet = vpx_codec_get_cx_data(context.pointer, &iterator) {
+        while let packet = vpx_codec_get_cx_data(context, &iterator) {
             guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
             var quantizer: Int32 = 0
-            try context.exchange("VP8E_GET_LAST_QUANTIZER_64", VP8E_GET_LAST_QUANTIZER_64, &quantizer)
-            let encoded = EncodingResult(
-                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0,
-                quantizer: Int(quantizer),
-                presentationTime: presentationTime
-            )
-            let bytes = UnsafePointer(frame.buf.assumingMemoryBound(to: UInt8.self))
-            let data = Span(_unsafeStart: bytes, count: frame.sz)
-            patcher?.noteFrame(data)
-            if patcher != nil, encoded.isKeyframe {
-                keyframe = (encoded, data.withUnsafeBufferPointer { Array($0) })
-            }
-            return body(encoded, data)
+            try exchange("VP8E_GET_LAST_QUANTIZER_64", VP8E_GET_LAST_QUANTIZER_64, &quantizer)
+            let bytes = UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
+            let isKeyframe = frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0
+            let result = EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer))
+            patcher?.noteFrame(bytes.span)
+            if patcher != nil, isKeyframe { keyframe = (result, Array(bytes)) }
+            return EncodedPacket(frame: result, bytes: bytes)
         }
         return nil
     }
@@ -181,6 +167,41 @@ final class VPXEncoder {
         image.stride = (Int32(layout.lumaStride), Int32(layout.chromaStride), Int32(layout.chromaStride), 0)
         return image
     }
+
+    // MARK: - Calls
+
+    /// Runs a call that takes the context and reports its failure by code.
+    private func check(
+        _ call: StaticString,
+        _ body: (UnsafeMutablePointer<vpx_codec_ctx_t>) -> vpx_codec_err_t
+    ) throws(VideoEncoderError) {
+        let code = body(context)
+        if code != VPX_CODEC_OK { throw Self.error(context, call, code) }
+    }
+
+    func set(_ name: StaticString, _ control: vp8e_enc_control_id, _ value: Int) throws(VideoEncoderError) {
+        try check(name) { oriel_vpx_set($0, Int32(control.rawValue), Int32(value)) }
+    }
+
+    /// Uses a control that takes a pointer to data, for the library to read or to write.
+    private func exchange<Data: BitwiseCopyable>(
+        _ name: StaticString,
+        _ control: vp8e_enc_control_id,
+        _ data: inout Data
+    )
+        throws(VideoEncoderError)
+    {
+        try check(name) { oriel_vpx_exchange($0, Int32(control.rawValue), &data) }
+    }
+
+    /// - Parameter context: of the failed call; nil if there is none yet.
+    static func error(
+        _ context: UnsafeMutablePointer<vpx_codec_ctx_t>?,
+        _ call: StaticString,
+        _ code: vpx_codec_err_t
+    ) -> VideoEncoderError {
+        .library(call, code.rawValue, vpx_codec_err_to_string(code), context.flatMap { vpx_codec_error_detail($0) })
+    }
 }
 
 extension RawSpan {
@@ -188,8 +209,4 @@ extension RawSpan {
     var libraryPointer: UnsafeMutablePointer<UInt8> {
         withUnsafeBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress!).assumingMemoryBound(to: UInt8.self) }
     }
-}
-
-extension BlockSet {
-    fileprivate var nonEmpty: BlockSet? { isEmpty ? nil : self }
 }

@@ -10,7 +10,7 @@ extension VideoEncoderConfiguration {
     func libvpxConfiguration() throws(VideoEncoderError) -> vpx_codec_enc_cfg_t {
         var configuration = vpx_codec_enc_cfg_t()
         let code = vpx_codec_enc_config_default(interface, &configuration, 0)
-        guard code == VPX_CODEC_OK else { throw VPXContext.error(nil, "vpx_codec_enc_config_default", code) }
+        guard code == VPX_CODEC_OK else { throw VPXEncoder.error(nil, "vpx_codec_enc_config_default", code) }
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
         // More threads cost more in all than they save in time.
@@ -48,41 +48,43 @@ extension VideoEncoderConfiguration {
         let golden = allowsPatches ? VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_UPD_GF : 0
         return vpx_enc_frame_flags_t(alternate | golden)
     }
+}
 
-    func applyControls(to context: borrowing VPXContext) throws(VideoEncoderError) {
+extension VPXEncoder {
+    func applyControls() throws(VideoEncoderError) {
         // A block with a smaller change is skipped, which saves an eighth of the time on a picture at rest.
-        try context.set("VP8E_SET_STATIC_THRESHOLD", VP8E_SET_STATIC_THRESHOLD, 100)
-        if codec == .vp8 { try applyVP8Controls(to: context) } else { try applyVP9Controls(to: context) }
+        try set("VP8E_SET_STATIC_THRESHOLD", VP8E_SET_STATIC_THRESHOLD, 100)
+        if configuration.codec == .vp8 { try applyVP8Controls() } else { try applyVP9Controls() }
     }
 
-    private func applyVP8Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
+    private func applyVP8Controls() throws(VideoEncoderError) {
         // A negative speed is fixed; a positive one follows the wall clock. From -7 on, scrolled text loses 1 dB, and
         // 10 dB when it moves by whole macroblocks.
-        try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, -6)
+        try set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, -6)
         // Mode 1 gains 0.1 dB on a page of text and loses 0.6 dB on video. Mode 2 drops the first frame after a change of
         // the whole screen and sends that change in many small frames.
-        try context.set("VP8E_SET_SCREEN_CONTENT_MODE", VP8E_SET_SCREEN_CONTENT_MODE, 0)
+        try set("VP8E_SET_SCREEN_CONTENT_MODE", VP8E_SET_SCREEN_CONTENT_MODE, 0)
         let one = Int(VP8_ONE_TOKENPARTITION.rawValue)
-        try context.set("VP8E_SET_TOKEN_PARTITIONS", VP8E_SET_TOKEN_PARTITIONS, one)
+        try set("VP8E_SET_TOKEN_PARTITIONS", VP8E_SET_TOKEN_PARTITIONS, one)
     }
 
-    private func applyVP9Controls(to context: borrowing VPXContext) throws(VideoEncoderError) {
+    private func applyVP9Controls() throws(VideoEncoderError) {
         // 9 would save a fifth of the time on scrolled text, and lose 1.8 dB.
-        try context.set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, 8)
+        try set("VP8E_SET_CPUUSED", VP8E_SET_CPUUSED, 8)
         // Without it, the frame after a change of the whole screen is 13 times as large, and takes most of a second to
         // send.
-        try context.set("VP9E_SET_TUNE_CONTENT", VP9E_SET_TUNE_CONTENT, Int(VP9E_CONTENT_SCREEN.rawValue))
+        try set("VP9E_SET_TUNE_CONTENT", VP9E_SET_TUNE_CONTENT, Int(VP9E_CONTENT_SCREEN.rawValue))
         // With cyclic refresh the picture is sharp a quarter of a second earlier after such a change.
-        try setCyclicRefresh(true, of: context)
-        try context.set("VP9E_SET_ROW_MT", VP9E_SET_ROW_MT, 0)
-        try context.set("VP9E_SET_TILE_COLUMNS", VP9E_SET_TILE_COLUMNS, 0)
-        try context.set("VP9E_SET_FRAME_PARALLEL_DECODING", VP9E_SET_FRAME_PARALLEL_DECODING, 0)
+        try setCyclicRefresh(true)
+        try set("VP9E_SET_ROW_MT", VP9E_SET_ROW_MT, 0)
+        try set("VP9E_SET_TILE_COLUMNS", VP9E_SET_TILE_COLUMNS, 0)
+        try set("VP9E_SET_FRAME_PARALLEL_DECODING", VP9E_SET_FRAME_PARALLEL_DECODING, 0)
         // VP8 has this matrix by definition (RFC 6386 §9.2). Without the tag, receivers guess by the size.
-        try context.set("VP9E_SET_COLOR_SPACE", VP9E_SET_COLOR_SPACE, Int(VPX_CS_BT_601.rawValue))
-        try context.set("VP9E_SET_COLOR_RANGE", VP9E_SET_COLOR_RANGE, Int(VPX_CR_STUDIO_RANGE.rawValue))
+        try set("VP9E_SET_COLOR_SPACE", VP9E_SET_COLOR_SPACE, Int(VPX_CS_BT_601.rawValue))
+        try set("VP9E_SET_COLOR_RANGE", VP9E_SET_COLOR_RANGE, Int(VPX_CR_STUDIO_RANGE.rawValue))
     }
 
-    func setCyclicRefresh(_ isOn: Bool, of context: borrowing VPXContext) throws(VideoEncoderError) {
-        try context.set("VP9E_SET_AQ_MODE", VP9E_SET_AQ_MODE, isOn ? 3 : 0)
+    func setCyclicRefresh(_ isOn: Bool) throws(VideoEncoderError) {
+        try set("VP9E_SET_AQ_MODE", VP9E_SET_AQ_MODE, isOn ? 3 : 0)
     }
 }

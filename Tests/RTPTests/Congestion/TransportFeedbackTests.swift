@@ -56,7 +56,7 @@ import Testing
     @Test func theLongestAndTheShortestAreRead() throws {
         let longest = try parse([0, 0, 0x20, 0, 0, 0, 0, 0, 0x1F, 0xFF, 0, 1])
         #expect(longest.count == TransportFeedback.limit && longest.arrivals.isEmpty)
-        #expect(throws: MalformedRTCP.inconsistent) { try parse([0, 0, 0x20, 1, 0, 0, 0, 0, 0x1F, 0xFF, 0, 2]) }
+        #expect(throws: MalformedPacket.inconsistent) { try parse([0, 0, 0x20, 1, 0, 0, 0, 0, 0x1F, 0xFF, 0, 2]) }
         #expect(try parse([0, 0, 0, 0, 0, 0, 0, 0]).times == [])
     }
 
@@ -127,7 +127,7 @@ import Testing
         let bytes = (0..<4).map { UInt8(truncatingIfNeeded: fields >> (24 - 8 * $0)) }
         let header: [UInt8] = [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0]
         let packets = try RTCPPacket.parse(header + Array("REMB".utf8) + bytes + [0, 0, 0, 9])
-        guard case .maximumBitrate(let maximum)? = packets.first else { throw MalformedRTCP.inconsistent }
+        guard case .maximumBitrate(let maximum)? = packets.first else { throw MalformedPacket.inconsistent }
         #expect(abs(maximum.bitrate - bitrate) <= bitrate * 1e-9)
         #expect(try RTCPPacket.parse(header + Array("AFB!".utf8) + bytes + [0, 0, 0, 9]) == [])
     }

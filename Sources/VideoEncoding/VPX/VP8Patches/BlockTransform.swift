@@ -70,7 +70,6 @@ enum BlockTransform {
         for index in 0..<16 { block[index] = (block[index] + (block[index] < 0 ? 0 : 1)) >> 1 }
     }
 
-    /// The inverse of `forwardWalsh` (§14.3).
     static func inverseWalsh(_ block: Block) {
         walsh(block)
         for index in 0..<16 { block[index] = (block[index] + 3) >> 3 }

@@ -49,6 +49,5 @@ struct BoolDecoder: ~Escapable {
         return number
     }
 
-    /// A flag as probable as not.
     mutating func readFlag() -> Bool { read(128) }
 }

@@ -77,7 +77,6 @@ struct PatchEncoder {
         vectors = VectorField(columns: patched.columns, rows: patched.rows)
     }
 
-    /// Whether there is a frame to patch.
     var canPatch: Bool { isFollowing && !isSpoiled }
 
     /// Records a frame of the encoder, which is now the decoder's last one.

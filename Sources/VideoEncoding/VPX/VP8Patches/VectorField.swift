@@ -18,7 +18,6 @@ struct VectorField {
         current = above
     }
 
-    /// Begins a frame.
     mutating func reset() {
         for index in above.indices { above[index] = nil }
         for index in current.indices { current[index] = nil }
