@@ -41,7 +41,6 @@ package struct SocketClient: Sendable {
 
     private let namespace: String
     private let payload: JSONText?
-    private let transports: [EngineClient.Transport]
     private var state: State
     private var reader = SocketPacketReader()
     private let jitter: Double
@@ -56,12 +55,10 @@ package struct SocketClient: Sendable {
     package init(
         namespace: String = "/",
         payload: JSONText? = nil,
-        transports: [EngineClient.Transport] = [.webSocket, .polling],
         jitter: Double,
         now: Instant
     ) {
-        (self.namespace, self.payload, self.transports) = (namespace, payload, transports)
-        self.jitter = jitter
+        (self.namespace, self.payload, self.jitter) = (namespace, payload, jitter)
         state = .ended
         begin(now: now)
     }
@@ -122,11 +119,7 @@ package struct SocketClient: Sendable {
 
     // MARK: - Events of the transport
 
-    package mutating func socketOpened(now: Instant) { change(now: now) { $0.socketOpened() } }
-
-    package mutating func socketFailed(_ end: EngineClient.End, now: Instant) {
-        change(now: now) { $0.socketFailed(end) }
-    }
+    package mutating func socketFailed(now: Instant) { change(now: now) { $0.socketFailed() } }
 
     package mutating func socketLost(now: Instant) { change(now: now) { $0.socketLost() } }
 
@@ -150,7 +143,7 @@ package struct SocketClient: Sendable {
 
     private mutating func begin(now: Instant) {
         reader = SocketPacketReader()
-        state = .trying(EngineClient(transports: transports, now: now), .opening)
+        state = .trying(EngineClient(now: now), .opening)
         change(now: now) { _ in }
     }
 
