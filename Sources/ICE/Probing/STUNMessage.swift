@@ -78,7 +78,7 @@ extension STUNMessage {
             case STUNField.integrity: isCovered = false
             // Anybody may have added the rest (§14.5).
             case _ where isCovered:
-                attributes.append(STUNAttribute(field.type, field.value(in: bytes), in: transaction))
+                attributes.append(STUNAttribute(field.type, field.value(in: bytes)))
             default: break
             }
         }
@@ -105,23 +105,15 @@ extension STUNMessage {
 extension STUNMessage {
     /// The message's bytes.
     ///
-    /// - Parameters:
-    ///   - key: of a MESSAGE-INTEGRITY; nil for none.
-    ///   - hasFingerprint: whether a FINGERPRINT ends it.
-    package func encoded(key: STUNKey? = nil, hasFingerprint: Bool = false) -> [UInt8] {
+    /// - Parameter key: of a MESSAGE-INTEGRITY; nil for none.
+    package func encoded(key: STUNKey? = nil) -> [UInt8] {
         let type = method.rawValue | (kind.rawValue & 1) << 4 | (kind.rawValue & 2) << 7
         var bytes = [UInt8(type >> 8), UInt8(type & 0xFF), 0, 0] + Self.magicCookie + transaction.bytes
-        for attribute in attributes {
-            STUNField.append(attribute.type, attribute.value(in: transaction), to: &bytes)
-        }
+        for attribute in attributes { STUNField.append(attribute.type, attribute.value, to: &bytes) }
         bytes = Self.lengthened(bytes, by: 0)
         if let key {
             bytes = Self.lengthened(bytes, by: STUNField.integritySize)
             STUNField.append(STUNField.integrity, key.code(of: bytes), to: &bytes)
-        }
-        if hasFingerprint {
-            bytes = Self.lengthened(bytes, by: STUNField.fingerprintSize)
-            STUNField.append(STUNField.fingerprint, Self.fingerprint(of: bytes[...]), to: &bytes)
         }
         return bytes
     }
@@ -152,8 +144,8 @@ extension STUNMessage {
 struct STUNField {
     static let integrity: UInt16 = 0x0008
     static let fingerprint: UInt16 = 0x8028
-    /// With their headers.
-    static let (integritySize, fingerprintSize) = (24, 8)
+    /// With its header.
+    static let integritySize = 24
     private static let headerSize = 4
 
     let type: UInt16
