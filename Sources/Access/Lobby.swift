@@ -30,19 +30,6 @@ package struct Knock: Sendable, Equatable {
     /// Nil for one who shows nothing by which it is recognized later.
     package let key: GuestKey?
 
-    package init(
-        number: Int,
-        name: String,
-        note: String,
-        address: String,
-        call: String,
-        since: Instant,
-        key: GuestKey?
-    ) {
-        (self.number, self.name, self.note, self.address) = (number, name, note, address)
-        (self.call, self.since, self.key) = (call, since, key)
-    }
-
     /// For people: the name, if one was given, the address and the note.
     package var who: String { Self.who(name: name, note: note, address: address) }
 

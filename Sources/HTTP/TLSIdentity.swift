@@ -27,7 +27,7 @@ package struct TLSIdentity: Sendable {
     /// - Parameters:
     ///   - certificate: with its chain.
     ///   - key: of that certificate.
-    package init(_ certificate: PEM, _ key: PEM) throws(HTTPServerError) {
+    init(_ certificate: PEM, _ key: PEM) throws(HTTPServerError) {
         let chain: [NIOSSLCertificate]
         do {
             chain =
@@ -55,13 +55,11 @@ package struct TLSIdentity: Sendable {
     }
 
     /// A file in PEM.
-    package struct PEM: Sendable {
+    struct PEM {
         /// The name that a person gave.
         let file: String
         /// The content, if another process has read it; nil if the file is yet to be read.
-        let bytes: [UInt8]?
-
-        package init(file: String, bytes: [UInt8]? = nil) { (self.file, self.bytes) = (file, bytes) }
+        var bytes: [UInt8]?
 
         /// The reason why the file cannot be opened; nil if it can.
         fileprivate var reason: String? { bytes == nil ? reasonNotToOpen(file) : nil }

@@ -15,11 +15,7 @@ package final class WebClient: Sendable {
         package var headers: HTTPHeaders
         package var body: [UInt8]
         /// Seconds since 1970.
-        package var receivedAt: Int
-
-        package init(status: Int, headers: HTTPHeaders, body: [UInt8], receivedAt: Int = 0) {
-            (self.status, self.headers, self.body, self.receivedAt) = (status, headers, body, receivedAt)
-        }
+        package var receivedAt = 0
 
         /// The type of the body, without parameters, in lower case; empty if none is named.
         package var contentType: String { MediaType.name(in: headers.first(name: "content-type") ?? "") }

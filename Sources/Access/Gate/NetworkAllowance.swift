@@ -3,7 +3,7 @@ package import Time
 
 /// Limits how many of something each network may have at once, and how soon it may have one more. Sans-IO.
 package struct NetworkAllowance: Sendable {
-    private struct Use {
+    struct Use {
         var count: Int
         /// The instant from which the use is forgiven.
         var since: Instant
@@ -14,7 +14,7 @@ package struct NetworkAllowance: Sendable {
 
     private let limit: Int
     private let recovery: Duration
-    private var uses: [String: Use] = [:]
+    private(set) var uses: [String: Use] = [:]
 
     /// - Parameters:
     ///   - limit: what a network may have at once.
@@ -23,9 +23,6 @@ package struct NetworkAllowance: Sendable {
         self.limit = limit
         self.recovery = recovery
     }
-
-    /// How many networks are remembered.
-    package var networkCount: Int { uses.count }
 
     /// Takes as many of `count` as the network of an address may still have, and returns how many.
     package mutating func take(_ count: Int = 1, from address: String, now: Instant) -> Int {
