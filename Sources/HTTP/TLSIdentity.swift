@@ -72,10 +72,15 @@ package struct TLSIdentity: Sendable {
     }
 
     private static func names(of certificate: NIOSSLCertificate) -> [String] {
-        // These bytes need no escapes in a link.
-        let bytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-".utf8)
-        return certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
+        certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
             .compactMap { String(validating: $0.contents, as: UTF8.self) }
-            .filter { !$0.isEmpty && bytes.isSuperset(of: $0.utf8) }
+            .filter(\.isHostName)
     }
+}
+
+extension String {
+    private static let hostBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-".utf8)
+
+    /// Whether it has letters, digits, hyphens and dots alone: they need no escapes in a link, nor in a list of OpenSSL's.
+    var isHostName: Bool { !isEmpty && Self.hostBytes.isSuperset(of: utf8) }
 }
