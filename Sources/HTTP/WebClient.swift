@@ -66,20 +66,17 @@ package final class WebClient: Sendable {
 
     /// Cuts connections from addresses that the machine has lost: nothing would report their end for minutes.
     ///
-    /// - Parameter addresses: the machine's present addresses, in numbers.
-    package func cutConnections(exceptFrom addresses: Set<String>) {
+    /// - Parameter addresses: the machine's present addresses, in numbers; nil cuts all connections, for example after a
+    ///   suspend, when servers may have given them up.
+    package func cutConnections(exceptFrom addresses: Set<String>? = nil) {
         for channel in channels.withLock({ Array($0.values) }) {
-            guard let address = channel.localAddress?.ipAddress else { continue }
-            if !addresses.contains(String(address.prefix { $0 != "%" })) { cut(channel) }
+            if let addresses {
+                guard let address = channel.localAddress?.ipAddress else { continue }
+                if addresses.contains(String(address.prefix { $0 != "%" })) { continue }
+            }
+            channel.eventLoop.execute { channel.cut() }
         }
     }
-
-    /// Cuts all connections, for example after a suspend, when servers may have given them up.
-    package func cutConnections() {
-        for channel in channels.withLock({ Array($0.values) }) { cut(channel) }
-    }
-
-    private func cut(_ channel: any Channel) { channel.eventLoop.execute { channel.cut() } }
 
     /// Makes a request.
     ///
