@@ -214,7 +214,9 @@ private struct JSONScanner {
     private mutating func skipEscape() -> Bool {
         guard let escape = rest.popFirst() else { return false }
         if "\"\\/bfnrt".utf8.contains(escape) { return true }
-        guard escape == UInt8(ascii: "u"), rest.count >= 4, rest.prefix(4).allSatisfy(\.isHexadecimal) else {
+        guard escape == UInt8(ascii: "u"), rest.count >= 4,
+            rest.prefix(4).allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+        else {
             return false
         }
         rest = rest.dropFirst(4)
@@ -236,16 +238,5 @@ private struct JSONScanner {
         let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         rest = rest[digits.endIndex...]
         return !digits.isEmpty
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimal: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }
