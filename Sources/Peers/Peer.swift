@@ -234,7 +234,7 @@ package final class Peer {
     package static let skippableSound = 20...5000
 
     /// Leaves out the next sound: the peer has as much too much in its buffer.
-    package func skipSound(_ length: Duration, at now: Instant) { session.skipSound(length, at: now) }
+    package func skipSound(_ length: Duration, at now: Instant) { session.streams.skipSound(length, at: now) }
 
     func setPace(_ pace: Pacer.Pace) {
         session.streams.setPace(pace)

@@ -43,7 +43,7 @@ package struct PeerSession: ~Copyable {
     static let setupLimit = Duration.seconds(15)
     /// After this time, packets that the system did not accept are offered again.
     static let retryInterval = Duration.milliseconds(5)
-    /// Bytes of the largest datagram.
+    /// Bytes of the largest datagram. A path with smaller ones is not worth a video stream.
     package static let maximumDatagramSize = 1200
     /// Bytes of an RTP payload that make a datagram of that size.
     package static let maximumPayloadSize = maximumDatagramSize - OutgoingStream.overhead - 16
@@ -113,9 +113,6 @@ package struct PeerSession: ~Copyable {
         retryAt = nil
         streams.notePacketsDropped()
     }
-
-    /// Leaves out sound from now on: the peer's buffer holds that much too much.
-    package mutating func skipSound(_ length: Duration, at now: Instant) { streams.skipSound(length, at: now) }
 
     // MARK: - Input
 

@@ -12,11 +12,9 @@ final class DTLSConnection {
         case failed(DTLSError)
     }
 
-    /// Bytes of a datagram. A path with smaller ones is not worth a video stream.
-    private static let maximumDatagramSize = 1200
     /// Bytes of the largest message in one datagram, without the record's header, the nonce and the tag (RFC 6347 §4.1,
     /// RFC 5288 §3).
-    private static let largestMessage = maximumDatagramSize - 13 - 8 - 16
+    private static let largestMessage = PeerSession.maximumDatagramSize - 13 - 8 - 16
     /// Bytes of messages, with an overhead for each, that are kept until they are taken.
     private static let dataLimit = 65_536
     private static let messageOverhead = 64
@@ -49,7 +47,7 @@ final class DTLSConnection {
         // An empty input is not the end: more may come.
         BIO_ctrl(input, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         SSL_set_bio(ssl, input, sink)
-        oriel_set_mtu(ssl, Self.maximumDatagramSize)
+        oriel_set_mtu(ssl, PeerSession.maximumDatagramSize)
         DTLS_set_timer_cb(ssl) { _, timeout in
             timeout == 0 ? DTLSConnection.firstTimeout : min(timeout * 2, DTLSConnection.longestTimeout)
         }
