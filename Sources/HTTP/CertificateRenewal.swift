@@ -15,13 +15,11 @@ package struct CertificateRenewal: Sendable {
     package static let interval = Duration.seconds(60)
 
     private let (certificate, key): (String, String)
-    /// The certificate in use.
     package private(set) var identity: TLSIdentity
     /// The content of the files at the last read.
     private var seen: [[UInt8]?]?
     private var nextLook = Instant.start
 
-    /// Reads PEM files: the certificate with its chain, and the key.
     package init(certificate: String, key: String) throws(HTTPServerError) {
         (self.certificate, self.key) = (certificate, key)
         identity = try TLSIdentity(certificate: certificate, key: key)

@@ -39,7 +39,6 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whether no request is under way, so that the connection may be closed in favour of another one.
     private var isIdle = false { didSet { if isIdle { place.rest() } else { place.work() } } }
     private var timer: Scheduled<Void>?
-    /// Whether the client sends no more requests.
     private var isInputClosed = false
     /// The client of the request under way, and its waiting bytes.
     private var client = ClientAddress("")

@@ -87,7 +87,6 @@ package final class Disconnection: Sendable {
     }
 }
 
-/// An HTTP response.
 package struct HTTPResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])

@@ -78,7 +78,6 @@ package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The rest of a field.
 private struct FieldReader {
     private var bytes: Substring.UTF8View
 

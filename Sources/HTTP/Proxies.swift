@@ -35,7 +35,6 @@ package struct Proxies: Sendable {
 
 /// An address, or the network of all addresses with the same beginning: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
 package struct AddressRange: Equatable, Sendable, CustomStringConvertible {
-    /// The text that was parsed.
     package let description: String
     private let address: IPAddress
     /// The number of bits that all addresses of the network have in common.

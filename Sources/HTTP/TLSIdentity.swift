@@ -54,7 +54,6 @@ package struct TLSIdentity: Sendable {
         expiresAt = chain.first.map { Int($0.notValidAfter) } ?? 0
     }
 
-    /// A file in PEM.
     struct PEM {
         /// The name that a person gave.
         let file: String

@@ -83,7 +83,6 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var message: (opcode: WebSocketOpcode, bytes: [UInt8], counted: Int)?
     /// Written bytes that have not left.
     private var waiting = 0
-    /// Bytes that came after this end's close frame.
     private var afterClose = 0
     private var isPongWaiting = false
     /// The payload of the newest ping. It is answered after the pong before it has left (RFC 6455 §5.5.3).

@@ -171,7 +171,6 @@ package final class ICEAgent {
         return ICECredentials(fragment: String(cString: fragment), password: String(cString: password))
     }
 
-    /// The candidates gathered so far.
     package var candidates: [Candidate] {
         var candidates: [Candidate] = []
         var list = nice_agent_get_local_candidates(agent, stream, Self.component)

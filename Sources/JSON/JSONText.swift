@@ -19,7 +19,6 @@ package struct JSONText: Sendable, Hashable {
 
     fileprivate init(checked bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// A string as a value.
     package init(string: String) {
         var text: [UInt8] = [UInt8(ascii: "\"")]
         for byte in string.utf8 {
@@ -34,7 +33,6 @@ package struct JSONText: Sendable, Hashable {
         bytes = (text + [UInt8(ascii: "\"")])[...]
     }
 
-    /// An array of values.
     package init(array elements: [JSONText]) {
         bytes = [UInt8(ascii: "[")] + elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
     }

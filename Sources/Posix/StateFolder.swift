@@ -27,12 +27,10 @@ package struct StateFolder: Sendable {
         path = "\(state)/oriel"
     }
 
-    /// A variable of this process.
     package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     private init(path: String) { self.path = path }
 
-    /// A folder in it.
     package func folder(_ name: String) -> StateFolder { StateFolder(path: "\(path)/\(name)") }
 
     /// Makes the folder, unless it is there.

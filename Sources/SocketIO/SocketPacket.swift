@@ -6,7 +6,6 @@ package struct SocketPacket: Sendable, Equatable {
         case connect, disconnect, event, acknowledgement, connectError, binaryEvent, binaryAcknowledgement
     }
 
-    /// The most attachments of a packet.
     package static let mostAttachments = 10
 
     /// Binary kinds are events and acknowledgements with attachments.
@@ -67,7 +66,6 @@ package struct SocketPacket: Sendable, Equatable {
 
 /// Assembles packets from the messages of one session.
 package struct SocketPacketReader: Sendable {
-    /// The result of a message.
     package enum Outcome: Sendable, Equatable {
         case packet(SocketPacket)
         /// Attachments are missing.

@@ -15,7 +15,6 @@ package struct OpusDecoder: ~Copyable {
     private let decoder: OpaquePointer
     private let samples: UnsafeMutablePointer<Int16>
 
-    /// - Parameter channels: 1 or 2.
     package init(channels: Int) throws(OpusError) {
         precondition(1...2 ~= channels)
         var code: Int32 = OPUS_OK
@@ -31,7 +30,6 @@ package struct OpusDecoder: ~Copyable {
         samples.deallocate()
     }
 
-    /// Decodes a packet, and appends its samples.
     package mutating func decode(_ packet: Span<UInt8>, appendingTo sound: inout [Int16]) throws(OpusError) {
         // libopus takes an empty packet for a lost one.
         if packet.isEmpty { throw OpusError(call: "opus_decode", code: OPUS_INVALID_PACKET) }

@@ -50,7 +50,6 @@ package struct PeerSession: ~Copyable {
 
     private var state = State.connecting
     private let dtls: DTLSConnection
-    /// The sent streams.
     package var streams: StreamBundle
     /// The received streams; nil if there are none.
     private var incoming: IncomingBundle?
@@ -85,7 +84,6 @@ package struct PeerSession: ~Copyable {
 
     package var end: End? { if case .ended(let end) = state { end } else { nil } }
 
-    /// The profile in use; nil if there are no keys yet.
     package var profile: SRTPProfile? { if case .established(let session) = state { session.profile } else { nil } }
 
     /// Whether the peer needs a new keyframe of a stream. True comes once for a request.
@@ -165,10 +163,8 @@ package struct PeerSession: ~Copyable {
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
     }
 
-    /// The peer's frames since the last call.
     package mutating func takeFrames() -> [ReceivedFrame] { incoming?.takeFrames() ?? [] }
 
-    /// The peer's sound since the last call.
     package mutating func takeSound() -> [ReceivedSound] { incoming?.takeSound() ?? [] }
 
     /// Asks the peer for keyframes with the next `poll`: the received frames cannot be used.

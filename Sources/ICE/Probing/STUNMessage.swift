@@ -16,13 +16,11 @@ package struct STUNMessage: Equatable, Sendable {
 
         package let bytes: [UInt8]
 
-        /// - Parameter bytes: 12 of them.
         package init(_ bytes: [UInt8]) {
             precondition(bytes.count == Self.size)
             self.bytes = bytes
         }
 
-        /// A random one.
         package init() { bytes = (0..<Self.size).map { _ in .random(in: 0...255) } }
     }
 

@@ -20,7 +20,6 @@ package struct ServerProbe: Sendable {
         case refused(code: Int, reason: String)
     }
 
-    /// The service to ask for.
     package enum Service: Sendable {
         case stun
         case turn(username: String, password: String)
@@ -30,7 +29,6 @@ package struct ServerProbe: Sendable {
         case binding
         /// An allocation, before the server has sent its realm and afterwards.
         case asking, loggingIn
-        /// The allocation is being released.
         case releasing
     }
 
@@ -39,7 +37,6 @@ package struct ServerProbe: Sendable {
         let realm: [UInt8]
         let nonce: [UInt8]
 
-        /// Nil if a response has none.
         init?(_ message: STUNMessage) {
             var (realm, nonce): ([UInt8]?, [UInt8]?)
             for attribute in message.attributes {
@@ -112,7 +109,6 @@ package struct ServerProbe: Sendable {
     /// The next datagram to send, or the next bytes of a stream.
     package mutating func takeOutput() -> [UInt8]? { outputs.isEmpty ? nil : outputs.removeFirst() }
 
-    /// Does what is due.
     package mutating func tick(at now: Instant) {
         guard var request, request.dueAt <= now else { return }
         guard !isStream, request.sendCount < Self.retransmissionIntervals.count else { return end(.noAnswer) }

@@ -53,7 +53,6 @@ package struct EngineClient: Sendable {
         case ended
     }
 
-    /// The longest time for opening a session.
     private static let openTimeout = Duration.seconds(20)
 
     private var state = State.openingSocket
@@ -62,7 +61,6 @@ package struct EngineClient: Sendable {
     private var waiting: [EnginePacket] = []
     private var outputs: [Output] = [.transport(.openSocket)]
 
-    /// Begins to open a session.
     package init(now: Instant) { nextDeadline = now + Self.openTimeout }
 
     package mutating func takeOutputs() -> [Output] {

@@ -152,7 +152,6 @@ package enum EnginePayload {
         return packets
     }
 
-    /// A body that holds packets.
     package static func body(of packets: some Sequence<EnginePacket>) -> [UInt8] {
         Array(packets.map(piece).joined(separator: [separator]))
     }

@@ -25,12 +25,8 @@ final class PulseConnection {
     private var isAsking = false
     private var askedAt = Instant.start
 
-    /// Prepares a connection.
-    ///
-    /// - Parameters:
-    ///   - server: its address; nil for the one in the environment (PULSE_SERVER), or the user's own.
-    ///   - report: gets `connected` or `serverLost`, then `viewed` with each list, and `answered`; never within this
-    ///     call.
+    /// - Parameter report: gets `connected` or `serverLost`, then `viewed` with each list, and `answered`; never within
+    ///   this call.
     init(_ loop: PulseLoop, to server: String? = nil, report: @escaping (SoundSession.Event) -> Void) {
         (context, self.server, self.report) = (loop.makeContext(), server, report)
         pa_context_set_state_callback(context, { _, this in PulseConnection.of(this).noteState() }, address)

@@ -19,7 +19,6 @@ struct ServerView: Equatable {
     /// The sound of one program in one stream.
     struct Input: Equatable {
         let index: UInt32
-        /// The sink of the sound.
         let sink: UInt32
         /// The process, according to the program itself.
         let process: Int32?

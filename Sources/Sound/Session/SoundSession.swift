@@ -64,7 +64,6 @@ struct SoundSession {
         (self.wish, self.mute, self.isPart) = (wish, mute, isPart)
     }
 
-    /// The next action; nil if there is none.
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
     /// The instant of the next action if no event comes.
@@ -87,7 +86,6 @@ struct SoundSession {
     /// Whether any sound may be recorded now.
     var isHearing: Bool { wish.source != .none && !broadcast.isPaused && !mute.all }
 
-    /// The state, for people.
     var state: SoundSnapshot.State {
         if wish.source == .none { return .off }
         if broadcast.isPaused { return .paused }
@@ -103,7 +101,6 @@ struct SoundSession {
         }
     }
 
-    /// The open streams.
     var openTargets: [Int: SoundTarget] {
         var open: [Int: SoundTarget] = [:]
         for (target, course) in courses { if case .open = course.state { open[course.id] = target } }
@@ -113,7 +110,6 @@ struct SoundSession {
     /// The sound server's devices and streams; nil if unknown.
     var view: ServerView? { if case .known(let view) = server { view } else { nil } }
 
-    /// Present problems.
     var problems: [SoundNote] { troubles.values.sorted { $0.description < $1.description } }
 
     mutating func handle(_ event: Event, at now: Instant) {
@@ -240,7 +236,6 @@ struct SoundSession {
         actions.append(.open(lastID, target))
     }
 
-    /// The wanted recordings and playback, and obstacles to them.
     private func wanted(of view: ServerView) -> (targets: [SoundTarget], obstacles: [Subject: SoundNote]) {
         var targets: [SoundTarget] = []
         var obstacles: [Subject: SoundNote] = [:]

@@ -20,7 +20,6 @@ enum SoundTarget: Hashable, Sendable {
 }
 
 extension SoundSession {
-    /// An event, with its results.
     enum Event: Equatable {
         case wished(SoundWish)
         case muted(SoundMute)
@@ -37,7 +36,6 @@ extension SoundSession {
         case opened(Int)
         /// The stream of this number failed, or is gone.
         case failed(Int, reason: String)
-        /// The sound server has answered.
         case answered
         /// Time has passed.
         case woke

@@ -3,7 +3,6 @@ package import RTP
 
 /// A media description with a stream in it.
 package struct AgreedStream: Equatable, Sendable {
-    /// A codec with its format.
     package struct Format: Equatable, Sendable {
         package let codec: StreamCodec
         package internal(set) var parameters: OutgoingStream.Parameters
@@ -21,7 +20,6 @@ package struct AgreedStream: Equatable, Sendable {
     let extensions: [String]
     /// The index of the description.
     let section: Int
-    /// Whether this side sends in the description.
     package internal(set) var isSent = true
     /// Whether this side receives the peer's stream in the description. It sends, receives, or both.
     package internal(set) var isReceived = false
