@@ -281,14 +281,10 @@ package final class ICEAgent {
     }
 
     private func makeCandidate(_ candidate: Candidate) -> UnsafeMutablePointer<NiceCandidate>? {
-        let kind =
-            switch candidate.kind {
-            case .host: NICE_CANDIDATE_TYPE_HOST
-            case .serverReflexive: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
-            case .peerReflexive: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
-            case .relayed: NICE_CANDIDATE_TYPE_RELAYED
-            }
-        guard let address = Self.address(of: candidate), let made = nice_candidate_new(kind) else { return nil }
+        guard let address = Self.address(of: candidate),
+            let type = Candidate.types.first(where: { $0.kind == candidate.kind })?.type,
+            let made = nice_candidate_new(type)
+        else { return nil }
         made.pointee.transport = NICE_CANDIDATE_TRANSPORT_UDP
         made.pointee.component_id = Self.component
         made.pointee.stream_id = stream
@@ -302,15 +298,16 @@ package final class ICEAgent {
 }
 
 extension Candidate {
+    fileprivate static var types: [(kind: Kind, type: NiceCandidateType)] {
+        [
+            (.host, NICE_CANDIDATE_TYPE_HOST), (.serverReflexive, NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE),
+            (.peerReflexive, NICE_CANDIDATE_TYPE_PEER_REFLEXIVE), (.relayed, NICE_CANDIDATE_TYPE_RELAYED),
+        ]
+    }
+
     fileprivate init?(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
         guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return nil }
-        let kind: Kind
-        switch candidate.pointee.type {
-        case NICE_CANDIDATE_TYPE_HOST: kind = .host
-        case NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE: kind = .serverReflexive
-        case NICE_CANDIDATE_TYPE_PEER_REFLEXIVE: kind = .peerReflexive
-        default: kind = .relayed
-        }
+        let kind = Self.types.first { $0.type == candidate.pointee.type }?.kind ?? .relayed
         let (address, port) = Self.text(&candidate.pointee.addr)
         // A path's remote end has no base.
         let hasBase = kind != .host && nice_address_is_valid(&candidate.pointee.base_addr) != 0

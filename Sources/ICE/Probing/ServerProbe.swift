@@ -38,15 +38,9 @@ package struct ServerProbe: Sendable {
         let nonce: [UInt8]
 
         init?(_ message: STUNMessage) {
-            var (realm, nonce): ([UInt8]?, [UInt8]?)
-            for attribute in message.attributes {
-                switch attribute {
-                case .realm(let bytes): realm = realm ?? bytes
-                case .nonce(let bytes): nonce = nonce ?? bytes
-                default: break
-                }
-            }
-            guard let realm, let nonce else { return nil }
+            let realms = message.attributes.compactMap { if case .realm(let bytes) = $0 { bytes } else { nil } }
+            let nonces = message.attributes.compactMap { if case .nonce(let bytes) = $0 { bytes } else { nil } }
+            guard let realm = realms.first, let nonce = nonces.first else { return nil }
             (self.realm, self.nonce) = (realm, nonce)
         }
     }
