@@ -191,8 +191,6 @@ package final class Peer {
             case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
             }
         }
-        // Nothing here uses data channels, and the session keeps what is not taken.
-        _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
         if sendsPicture { for frame in session.takeFrames() { delegate.peer(id, sent: frame) } }
         if canSpeak { for packet in session.takeSound() { delegate.peer(id, said: packet) } }

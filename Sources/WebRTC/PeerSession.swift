@@ -92,17 +92,6 @@ package struct PeerSession: ~Copyable {
         return streams.takeKeyframeRequest(of: mid, at: now)
     }
 
-    /// The peer's messages inside of DTLS since the last call, for SCTP (RFC 8261). They are kept up to a limit.
-    /// Further ones are dropped, as on a lossy path.
-    package func takeData() -> [[UInt8]] { dtls.takeData() }
-
-    /// Sends a message inside of DTLS with the next `poll`. Returns false if there are no keys, or it does not fit into a
-    /// datagram.
-    package mutating func send(data: [UInt8]) -> Bool {
-        guard case .established = state else { return false }
-        return dtls.send(data)
-    }
-
     /// Drops the packets that the system has not accepted: their pictures must not be seen any more. The peer then
     /// needs keyframes.
     package mutating func forgetHeld() {
@@ -290,7 +279,7 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// Datagrams that the system does not accept are lost. DTLS repeats its handshake by itself, and SCTP its data.
+    /// Datagrams that the system does not accept are lost. DTLS repeats its handshake by itself.
     private func sendHandshake(in batch: inout DatagramBatch, _ send: (borrowing DatagramBatch) -> Int) {
         for datagram in dtls.takeDatagrams() { batch.append(datagram) }
         if !batch.isEmpty { _ = send(batch) }
