@@ -46,7 +46,7 @@ package struct ServerProbe: Sendable {
     }
 
     private struct Request {
-        let transaction: STUNMessage.TransactionID
+        let transaction: [UInt8]
         let bytes: [UInt8]
         var sendCount = 1
         /// When it is sent again, or given up.

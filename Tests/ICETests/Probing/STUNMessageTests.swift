@@ -3,7 +3,7 @@ import Testing
 
 /// The test vectors of RFC 5769, and what is written for others.
 @Suite struct STUNMessageTests {
-    private static let transaction = STUNMessage.TransactionID(bytes("b7e7a701bc34d686fa87dfae"))
+    private static let transaction = bytes("b7e7a701bc34d686fa87dfae")
     private static let shortTerm = STUNKey(password: "VOkJxbRl1RmTxUk/WvJxBt")
 
     /// §2.1.
