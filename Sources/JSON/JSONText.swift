@@ -8,11 +8,7 @@ package struct JSONText: Sendable, Hashable {
 
     /// Takes a text that is exactly one value; nil for any other.
     package init?(_ text: some Collection<UInt8>) {
-        self.init(slice: Array(text)[...])
-    }
-
-    private init?(slice text: ArraySlice<UInt8>) {
-        var scanner = JSONScanner(text)
+        var scanner = JSONScanner(Array(text)[...])
         guard let value = scanner.value(), scanner.isAtEnd else { return nil }
         bytes = value
     }
