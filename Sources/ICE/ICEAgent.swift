@@ -83,7 +83,7 @@ package final class ICEAgent {
         if let ports = configuration.ports {
             nice_agent_set_port_range(agent, stream, Self.component, UInt32(ports.lowerBound), UInt32(ports.upperBound))
         }
-        set(credentials ?? Self.newCredentials())
+        set(credentials ?? ICECredentials())
         for server in configuration.servers { add(server) }
         connectEvents()
         if nice_agent_gather_candidates(agent, stream) == 0 { return nil }
@@ -211,16 +211,11 @@ package final class ICEAgent {
     /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until there is a new one.
     package func restart() {
         nice_agent_restart_stream(agent, stream)
-        set(Self.newCredentials())
+        set(ICECredentials())
     }
 
     private func set(_ credentials: ICECredentials) {
         nice_agent_set_local_credentials(agent, stream, credentials.fragment, credentials.password)
-    }
-
-    private static func newCredentials() -> ICECredentials {
-        var random = SystemRandomNumberGenerator()
-        return ICECredentials(using: &random)
     }
 
     /// Uses a path without waiting for checks, or for the peer to nominate one. It ends further checks.
