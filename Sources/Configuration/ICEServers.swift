@@ -16,8 +16,9 @@ package struct STUNServer: Spelled {
     package var name: String { "stun:\(spelling)" }
 }
 
-/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`, or with `turns:` for TLS. User and password may have
-/// percent escapes (RFC 3986 §2.1), and must have one for a colon in the user; they are left out where a secret makes them.
+/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`, or with `turns:` for TLS. User and
+/// password may have percent escapes (RFC 3986 §2.1), and must have one for a colon in the user. With a secret, which
+/// makes both, they are left out.
 package struct TURNServer: Spelled, CustomStringConvertible {
     package enum Transport: String, Sendable {
         case udp, tcp, tls
@@ -31,7 +32,7 @@ package struct TURNServer: Spelled, CustomStringConvertible {
     package let host: String
     package let port: UInt16
     package let transport: Transport
-    /// Nil where a secret makes it.
+    /// Nil if a secret makes it.
     package let login: Login?
 
     package init(spelling text: String) throws(ConfigurationError) {
@@ -81,10 +82,9 @@ package struct TURNServer: Spelled, CustomStringConvertible {
     }
 }
 
-/// A host as it stands in a URL: an IPv6 address in brackets.
+/// A host in the form of URLs: an IPv6 address in brackets.
 package func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
-/// A host and its port.
 private func parsePlace(_ text: String, defaultPort: UInt16) throws(ConfigurationError) -> (String, UInt16) {
     let hasPort = text.contains(":") && !text.hasSuffix("]")
     let address = ListenAddress(parsing: hasPort ? text : "\(text):\(defaultPort)")

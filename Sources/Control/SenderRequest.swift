@@ -1,30 +1,24 @@
 package import Media
 
-/// What a command asks of a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
+/// A command for a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
 package enum SenderRequest: ControlRequest, Equatable {
-    /// A call brings secrets of up to 16 KiB each.
+    /// A call may need secrets of up to 16 KiB each.
     package static let limit = 65_536
 
     case status
-    /// Sends away the viewer of this number.
     case kick(viewer: ParticipantID)
-    /// Lets the viewer of this number speak, or no more.
     case talk(viewer: ParticipantID, isOn: Bool)
-    /// Lets in who knocks with this number.
     case accept(knock: Int)
-    /// Sends away who knocks with this number.
     case reject(knock: Int)
-    /// Has those of a name ask again who were let in; nil for all.
+    /// Removes the guests of a name; nil for all. They have to knock the next time.
     case forget(name: String?)
-    /// From now on, renditions have this target of rate control, in bits a second.
+    /// Changes the target of rate control of all renditions, in bits a second.
     case setBitrate(bitrateBps: Int)
-    /// Begins a call.
     case add(call: Addition)
-    /// Leaves a call, by its name.
     case leave(call: String)
 
-    /// A call that is to begin, with what it needs. Secrets go this way, as everybody on the machine can read a command line.
-    /// Each setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
+    /// A new call, with its settings. Secrets go this way, as everybody on the machine can read a command line. Each
+    /// setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
     package struct Addition: Codable, Sendable, Equatable {
         private struct Key: CodingKey {
             static let name = Key(stringValue: "name")
@@ -36,9 +30,9 @@ package enum SenderRequest: ControlRequest, Equatable {
             init?(intValue: Int) { nil }
         }
 
-        /// As the command line names it.
+        /// In the words of the command line.
         package var name: String
-        /// What its kind needs, by names such as `whipToken`.
+        /// The settings of its kind, by names such as `whipToken`.
         package var settings: [String: Setting]
 
         package init(name: String, settings: [String: Setting] = [:]) {

@@ -2,17 +2,16 @@ package import FrameBridge
 import Posix
 import Time
 
-/// The processes of a broadcast at one instant: what `oriel status` prints.
+/// The processes of a broadcast at one instant, for `oriel status`.
 package struct Snapshot: Sendable {
-    /// Of the JSON: one more when a key goes or means something else.
+    /// The version of the JSON. It is raised when a key goes or changes its meaning.
     package static let version = 1
 
-    /// One sender.
     package struct Sender: Sendable {
         package let pid: Int32
         /// Nil if the sender gave no answer.
         package let report: SenderSnapshot?
-        /// Why the sender gave no answer, for people; nil if it answered.
+        /// The reason why there is no answer, for people; nil if there is one.
         package let problem: String?
 
         package init(pid: Int32, _ report: Result<SenderSnapshot, ControlError>) {
@@ -24,9 +23,8 @@ package struct Snapshot: Sendable {
         }
     }
 
-    /// What a sender tells of somebody.
+    /// A viewer or knock, with its sender.
     package struct Entry<Somebody: Encodable & Sendable>: Sendable {
-        /// Process of the sender.
         package let sender: Int32
         package let somebody: Somebody
     }
@@ -36,13 +34,14 @@ package struct Snapshot: Sendable {
     package var senders: [Sender] = []
     /// Nil if there is no sound process, or it does not answer.
     package var sound: SoundSnapshot?
-    /// Why the snapshot of the sound process is not known, for people; nil if it is, or there is no sound process.
+    /// The reason why the sound process's state is unknown, for people; nil if it is known, or there is no sound
+    /// process.
     package var soundProblem: String?
 
-    /// Nothing runs in a folder.
+    /// A folder without processes.
     package init(directory: String) { self.directory = directory }
 
-    /// Asks all processes, five seconds at the most.
+    /// Asks all processes. Takes at most five seconds.
     package init(of directory: BridgeDirectory) throws(BridgeError) {
         self.init(directory: directory.path)
         let inspection = try BridgeInspection(directory)
@@ -61,7 +60,6 @@ package struct Snapshot: Sendable {
         }.sorted { ($0.somebody.id, $0.sender) < ($1.somebody.id, $1.sender) }
     }
 
-    /// The viewers that knock.
     package var knocks: [Entry<SenderSnapshot.Knock>] {
         senders.flatMap { sender in
             (sender.report?.knocks ?? []).map { Entry(sender: sender.pid, somebody: $0) }

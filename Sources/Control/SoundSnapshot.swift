@@ -5,21 +5,18 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         /// No source is chosen.
         case off
-        /// The broadcast is paused.
         case paused
         case muted
-        /// There are one or more streams.
         case hearing
         /// The chosen source is missing.
         case waiting
     }
 
-    /// A recording stream.
     package struct Stream: Codable, Sendable, Equatable {
         /// The source of the sound server, or the number of the recorded stream.
         package var device: String
         package var isMicrophone: Bool
-        /// How much faster the device's clock is, in millionths; absent before it is known.
+        /// How much faster the device's clock is, in millionths; absent while unknown.
         package var driftPpm: Double?
         /// Whether its samples are resampled to this machine's clock.
         package var isResampled: Bool
@@ -37,9 +34,9 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         package var volume: Int
         /// Samples that wait for playback.
         package var bufferMs: Double
-        /// How often there was nothing to play in the middle of speech.
+        /// How many times samples ran out in the middle of speech.
         package var underruns: Int
-        /// How much playback is slowed down to keep up with the device's clock, in millionths.
+        /// How much playback is slowed down to follow the device's clock, in millionths.
         package var stretchPpm: Double
 
         package init(device: String?, volume: Int, bufferMs: Double, underruns: Int, stretchPpm: Double) {
@@ -51,7 +48,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package var pid: Int32
     package var source: SoundSource
     package var state: State
-    /// Whether a microphone is recorded now.
     package var isMicrophoneLive: Bool
     package var isMicrophoneMuted: Bool
     /// The loudest sample of the last second, in dB; absent without a recording. 0 is full scale.
@@ -60,7 +56,7 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package var levelDbfs: Double?
     package var streams: [Stream]
     package var blocksWritten: UInt64
-    /// Present problems, a sentence each.
+    /// One sentence each.
     package var problems: [String]
     package var playback: Playback
 

@@ -1,7 +1,6 @@
 package import NIOHTTP1
 import Synchronization
 
-/// A whole HTTP request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
     /// The path with its percent escapes, without the query.

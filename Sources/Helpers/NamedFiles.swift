@@ -10,9 +10,7 @@ import Time
 package final class NamedFiles: Sendable {
     /// The helper process has ended. It cannot be started again: a process in its sandbox cannot start others.
     package struct End: Sendable {
-        /// The paths of the files.
         package let files: [String]
-        /// The sentence for people.
         package let sentence: String
 
         package init(files: [String], sentence: String) { (self.files, self.sentence) = (files, sentence) }

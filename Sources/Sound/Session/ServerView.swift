@@ -40,7 +40,6 @@ struct ServerView: Equatable {
         return others.first { $0.name == defaultSource } ?? others.first
     }
 
-    /// The sink of a name, or the default one.
     func sink(named name: String?) -> Sink? {
         let wanted = name ?? defaultSink
         return sinks.first { $0.name == wanted }

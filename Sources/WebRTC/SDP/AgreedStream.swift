@@ -32,7 +32,6 @@ extension AgreedStream {
         return self[codec] == nil ? usual : codec
     }
 
-    /// The agreed parameters of a video codec; nil if it was not agreed on.
     package subscript(codec: VideoCodec) -> OutgoingStream.Parameters? {
         formats.first { $0.codec == .video(codec) }?.parameters
     }

@@ -97,7 +97,6 @@ extension SessionDescription.Attribute: CustomStringConvertible {
 }
 
 extension [SessionDescription.Attribute] {
-    /// The value of the first attribute of a name that has one.
     func first(_ name: String) -> String? { first { $0.name == name && $0.value != nil }?.value }
 
     func all(_ name: String) -> [String] { filter { $0.name == name }.compactMap(\.value) }
