@@ -2,31 +2,20 @@ package import Time
 
 /// Identifies a guest: the SHA-256, in 64 lower-case hexadecimal digits, of a secret of its browser or of its
 /// certificate.
-package struct GuestKey: Hashable, Sendable, CustomStringConvertible {
-    package let description: String
+package struct GuestKey: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
+    package let rawValue: String
 
     /// - Returns: nil for any other text. It may come from a file, or from a sender that was taken over.
-    package init?(_ text: String) {
-        guard text.utf8.count == 64, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }) else {
+    package init?(rawValue: String) {
+        guard rawValue.utf8.count == 64, rawValue.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }) else {
             return nil
         }
-        description = text
-    }
-}
-
-extension GuestKey: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let key = Self(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no digest")
-        }
-        self = key
+        self.rawValue = rawValue
     }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
-    }
+    package init?(_ text: String) { self.init(rawValue: text) }
+
+    package var description: String { rawValue }
 }
 
 /// A person who need not knock.

@@ -30,19 +30,6 @@ package struct Knock: Sendable, Equatable {
     /// Identifies the knocker later; nil if nothing does.
     package let key: GuestKey?
 
-    package init(
-        number: Int,
-        name: String,
-        note: String,
-        address: String,
-        call: String,
-        since: Instant,
-        key: GuestKey?
-    ) {
-        (self.number, self.name, self.note, self.address) = (number, name, note, address)
-        (self.call, self.since, self.key) = (call, since, key)
-    }
-
     /// For people: the name, if there is one, the address and the note.
     package var who: String { Self.who(name: name, note: note, address: address) }
 

@@ -20,7 +20,6 @@ package struct CertificateRenewal: Sendable {
     private var seen: [[UInt8]?]?
     private var nextLook = Instant.start
 
-    /// Reads PEM files: the certificate with its chain, and the key.
     package init(certificate: String, key: String) throws(HTTPServerError) {
         (self.certificate, self.key) = (certificate, key)
         identity = try TLSIdentity(certificate: certificate, key: key)

@@ -15,16 +15,9 @@ final class Connections: Sendable {
 
     /// The place of a connection until it closes.
     struct Place: Sendable {
-        fileprivate let connections: Connections
         fileprivate let channel: any Channel
         /// Nil for a proxy, whose connections belong to no network.
         fileprivate let network: String?
-
-        /// Marks the connection as idle: no request is under way.
-        func rest() { connections.rest(self) }
-
-        /// Marks the connection as busy: a request is under way, or it has left HTTP, or is closed.
-        func work() { connections.work(self) }
     }
 
     private struct Counts {
@@ -34,13 +27,13 @@ final class Connections: Sendable {
         var idle: [String: [any Channel]] = [:]
     }
 
-    let proxies: Proxies
+    let proxies: [AddressRange]
     private let limit: Int
     private let limitOfOneNetwork: Int
     private let idleLimit: Int
     private let counts = Mutex(Counts())
 
-    init(_ limits: HTTPLimits, proxies: Proxies) {
+    init(_ limits: HTTPLimits, proxies: [AddressRange]) {
         limit = limits.connections
         limitOfOneNetwork = min(limits.connectionsOfOneNetwork, max(limits.connections / 2, 1))
         idleLimit = max(limits.idleConnectionsOfOneNetwork, 1)
@@ -63,10 +56,11 @@ final class Connections: Sendable {
                 if !isProxy { release(address.network, &counts) }
             }
         }
-        return Place(connections: self, channel: channel, network: isProxy ? nil : address.network)
+        return Place(channel: channel, network: isProxy ? nil : address.network)
     }
 
-    private func rest(_ place: Place) {
+    /// Marks a connection as idle: no request is under way.
+    func rest(_ place: Place) {
         guard let network = place.network else { return }
         let oldest = counts.withLock { counts -> (any Channel)? in
             remove(place.channel, of: network, &counts)
@@ -78,7 +72,8 @@ final class Connections: Sendable {
         oldest?.eventLoop.execute { oldest?.pipeline.fireUserInboundEventTriggered(GivenUp()) }
     }
 
-    private func work(_ place: Place) {
+    /// Marks a connection as busy: a request is under way, or it has left HTTP, or is closed.
+    func work(_ place: Place) {
         guard let network = place.network else { return }
         counts.withLock { remove(place.channel, of: network, &$0) }
     }

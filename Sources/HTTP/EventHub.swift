@@ -10,7 +10,6 @@ package final class EventHub: Sendable {
 
     private let state = Mutex(State())
 
-    /// A hub whose newest event is empty.
     package init() {}
 
     /// Sends the newest event to all listeners, unless it equals the event before.
@@ -31,7 +30,6 @@ package final class EventHub: Sendable {
         }
     }
 
-    /// The last published event.
     var latest: String { state.withLock { $0.event } }
 
     /// Adds a listener until its connection closes. Returns the first text for it.

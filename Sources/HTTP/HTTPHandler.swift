@@ -37,9 +37,8 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     let intake: Intake
     private var state = State.idle
     /// Whether no request is under way, so that the connection may be closed in favour of another one.
-    private var isIdle = false { didSet { if isIdle { place.rest() } else { place.work() } } }
+    private var isIdle = false { didSet { isIdle ? connections.rest(place) : connections.work(place) } }
     private var timer: Scheduled<Void>?
-    /// Whether the client sends no more requests.
     private var isInputClosed = false
     /// The client of the request under way, and its waiting bytes.
     private var client = ClientAddress("")

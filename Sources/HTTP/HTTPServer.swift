@@ -39,7 +39,7 @@ package final class HTTPServer: Sendable {
     /// - Parameter proxies: addresses of web proxies that are trusted to name the client of a request.
     package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
         self.limits = limits
-        connections = Connections(limits, proxies: Proxies(ranges: proxies))
+        connections = Connections(limits, proxies: proxies)
         memory = ClientMemory(limit: limits.unread, ofOneNetwork: limits.unreadOfOneNetwork)
     }
 

@@ -1,6 +1,5 @@
 /// A link of a response's `Link` fields (RFC 8288 §3).
-package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
-    /// A parameter of a link. It is printed as in a field.
+package struct LinkHeader: Equatable, Sendable {
     package struct Parameter: Equatable, Sendable {
         /// In lower case.
         package let name: String
@@ -68,17 +67,8 @@ package struct LinkHeader: Equatable, Sendable, CustomStringConvertible {
     package func hasRelation(_ relation: String) -> Bool {
         self["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).contains { $0 == relation } ?? false
     }
-
-    /// The form that is parsed.
-    package var description: String {
-        parameters.reduce("<\(target)>") { text, parameter in
-            let value = parameter.value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-            return "\(text); \(parameter.name)=\"\(value)\""
-        }
-    }
 }
 
-/// The rest of a field.
 private struct FieldReader {
     private var bytes: Substring.UTF8View
 

@@ -1,41 +1,30 @@
-import Posix
+package import Posix
 
-/// Finds the client of a request through trusted web proxies.
-package struct Proxies: Sendable {
-    let ranges: [AddressRange]
-
-    package init(ranges: [AddressRange]) { self.ranges = ranges }
-
-    func contains(_ address: ClientAddress) -> Bool { contains(address.description) }
-
-    private func contains(_ address: String) -> Bool {
-        IPAddress(parsing: address).map { address in ranges.contains { $0.contains(address) } } ?? false
+/// The addresses of trusted web proxies.
+extension [AddressRange] {
+    func contains(_ address: ClientAddress) -> Bool {
+        IPAddress(parsing: address.description).map { address in contains { $0.contains(address) } } ?? false
     }
 
-    /// Each proxy appends the address of its own client to `X-Forwarded-For`. So the client is the last address of that
-    /// list that is not a proxy. The client itself may have written the ones before.
+    /// The client of a request. Each proxy appends the address of its own client to `X-Forwarded-For`. So the client is
+    /// the last address of that list that is not a proxy. The client itself may have written the ones before.
     ///
     /// - Parameters:
-    ///   - peer: the other end of the connection, in numbers.
+    ///   - peer: the other end of the connection.
     ///   - fields: the values of all `X-Forwarded-For` fields.
-    package func client(of peer: String, forwardedFor fields: [String]) -> String {
+    package func client(of peer: ClientAddress, forwardedFor fields: [String]) -> ClientAddress {
         var client = peer
         var named = fields.joined(separator: ",").split(separator: ",")[...]
         while contains(client), let last = named.popLast() {
             guard let address = IPAddress(forwarded: last.filter { !$0.isWhitespace }) else { break }
-            client = address.description
+            client = ClientAddress(address.description)
         }
         return client
-    }
-
-    func client(of peer: ClientAddress, forwardedFor fields: [String]) -> ClientAddress {
-        ClientAddress(client(of: peer.description, forwardedFor: fields))
     }
 }
 
 /// An address, or the network of all addresses with the same beginning: `192.0.2.1`, `10.0.0.0/8`, `fd00::/8`.
 package struct AddressRange: Equatable, Sendable, CustomStringConvertible {
-    /// The text that was parsed.
     package let description: String
     private let address: IPAddress
     /// The number of bits that all addresses of the network have in common.

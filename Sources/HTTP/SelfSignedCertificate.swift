@@ -20,7 +20,7 @@ package struct SelfSignedCertificate: Sendable {
         defer { EVP_PKEY_free(key) }
         guard let certificate = oriel_own_certificate(key, "Oriel", Self.lifetime) else { return nil }
         defer { X509_free(certificate) }
-        let alternatives = names.filter(Self.isHost).map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
+        let alternatives = names.filter(\.isHostName).map { "DNS:\($0)" } + addresses.map { "IP:\($0)" }
         guard Self.add(NID_basic_constraints, "critical,CA:FALSE", to: certificate),
             Self.add(NID_ext_key_usage, "serverAuth", to: certificate),
             Self.add(NID_subject_alt_name, alternatives.joined(separator: ","), to: certificate),
@@ -41,18 +41,5 @@ package struct SelfSignedCertificate: Sendable {
         guard let made = X509V3_EXT_conf_nid(nil, nil, `extension`, value) else { return false }
         defer { X509_EXTENSION_free(made) }
         return X509_add_ext(certificate, made, -1) == 1
-    }
-
-    /// A comma would end the name in OpenSSL's list.
-    private static func isHost(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
     }
 }

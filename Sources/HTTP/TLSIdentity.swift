@@ -27,7 +27,7 @@ package struct TLSIdentity: Sendable {
     /// - Parameters:
     ///   - certificate: with its chain.
     ///   - key: of that certificate.
-    package init(_ certificate: PEM, _ key: PEM) throws(HTTPServerError) {
+    init(_ certificate: PEM, _ key: PEM) throws(HTTPServerError) {
         let chain: [NIOSSLCertificate]
         do {
             chain =
@@ -54,14 +54,11 @@ package struct TLSIdentity: Sendable {
         expiresAt = chain.first.map { Int($0.notValidAfter) } ?? 0
     }
 
-    /// A file in PEM.
-    package struct PEM: Sendable {
+    struct PEM {
         /// The name that a person gave.
         let file: String
         /// The content, if another process has read it; nil if the file is yet to be read.
-        let bytes: [UInt8]?
-
-        package init(file: String, bytes: [UInt8]? = nil) { (self.file, self.bytes) = (file, bytes) }
+        var bytes: [UInt8]?
 
         /// The reason why the file cannot be opened; nil if it can.
         fileprivate var reason: String? { bytes == nil ? reasonNotToOpen(file) : nil }
@@ -74,10 +71,15 @@ package struct TLSIdentity: Sendable {
     }
 
     private static func names(of certificate: NIOSSLCertificate) -> [String] {
-        // These bytes need no escapes in a link.
-        let bytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-".utf8)
-        return certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
+        certificate._subjectAlternativeNames().filter { $0.nameType == .dnsName }
             .compactMap { String(validating: $0.contents, as: UTF8.self) }
-            .filter { !$0.isEmpty && bytes.isSuperset(of: $0.utf8) }
+            .filter(\.isHostName)
     }
+}
+
+extension String {
+    private static let hostBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-".utf8)
+
+    /// Whether it has letters, digits, hyphens and dots alone: they need no escapes in a link, nor in a list of OpenSSL's.
+    var isHostName: Bool { !isEmpty && Self.hostBytes.isSuperset(of: utf8) }
 }

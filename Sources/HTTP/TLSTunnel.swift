@@ -10,7 +10,6 @@ package final class TLSTunnel: Sendable {
     /// The most connections at once.
     private static let limit = 256
 
-    /// The port at which it accepts connections.
     package let port: UInt16
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel

@@ -15,11 +15,7 @@ package final class WebClient: Sendable {
         package var headers: HTTPHeaders
         package var body: [UInt8]
         /// Seconds since 1970.
-        package var receivedAt: Int
-
-        package init(status: Int, headers: HTTPHeaders, body: [UInt8], receivedAt: Int = 0) {
-            (self.status, self.headers, self.body, self.receivedAt) = (status, headers, body, receivedAt)
-        }
+        package var receivedAt = 0
 
         /// The type of the body, without parameters, in lower case; empty if none is named.
         package var contentType: String { MediaType.name(in: headers.first(name: "content-type") ?? "") }
@@ -70,20 +66,17 @@ package final class WebClient: Sendable {
 
     /// Cuts connections from addresses that the machine has lost: nothing would report their end for minutes.
     ///
-    /// - Parameter addresses: the machine's present addresses, in numbers.
-    package func cutConnections(exceptFrom addresses: Set<String>) {
+    /// - Parameter addresses: the machine's present addresses, in numbers; nil cuts all connections, for example after a
+    ///   suspend, when servers may have given them up.
+    package func cutConnections(exceptFrom addresses: Set<String>? = nil) {
         for channel in channels.withLock({ Array($0.values) }) {
-            guard let address = channel.localAddress?.ipAddress else { continue }
-            if !addresses.contains(String(address.prefix { $0 != "%" })) { cut(channel) }
+            if let addresses {
+                guard let address = channel.localAddress?.ipAddress else { continue }
+                if addresses.contains(String(address.prefix { $0 != "%" })) { continue }
+            }
+            channel.eventLoop.execute { channel.cut() }
         }
     }
-
-    /// Cuts all connections, for example after a suspend, when servers may have given them up.
-    package func cutConnections() {
-        for channel in channels.withLock({ Array($0.values) }) { cut(channel) }
-    }
-
-    private func cut(_ channel: any Channel) { channel.eventLoop.execute { channel.cut() } }
 
     /// Makes a request.
     ///

@@ -2,14 +2,12 @@
 package enum WebClientError: Error, Equatable, CustomStringConvertible {
     /// The machine is there, and refuses the connection: the server does not run.
     case refused(WebOrigin)
-    /// There is no answer from there.
     case unreachable(WebOrigin, reason: String)
     /// The server's certificate is not trusted, or is for another host.
     case untrusted(WebOrigin)
     /// The answer is not TLS, or the connection was lost.
     case broken(WebOrigin, reason: String)
     case silent(WebOrigin)
-    /// The response exceeds the limit.
     case tooLarge(WebOrigin)
     /// A certificate to trust cannot be read.
     case trust(file: String, reason: String)

@@ -55,7 +55,6 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
         port = authority.port ?? (scheme == .http ? 80 : 443)
     }
 
-    /// Whether it uses TLS.
     package var isSecure: Bool { scheme == .https }
 
     /// Whether its secrets may be sent to another origin: to itself, or to the same host over TLS.

@@ -69,6 +69,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private static let mostAfterClose = 2_000_000
     /// Memory of a frame besides its payload.
     private static let frameCost = 256
+    /// The client's frames at once, and the interval in which another one is accepted.
+    static let frameBurst = 1000
+    private static let frameInterval = Duration.milliseconds(1)
     /// The longest time for the other end's answer to a close frame.
     private static let closeTimeout = TimeAmount.seconds(3)
 
@@ -77,13 +80,13 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private let messageLimit: Int
     private let share: ClientMemory.Share?
     private let intake: Intake?
-    private var budget = FrameBudget()
+    /// Pings, and fragments without payload, cost a server time and their sender next to nothing.
+    private var frames = RateLimit(interval: frameInterval, slack: frameInterval * (frameBurst - 1), from: .start)
     private var state = State.open
     /// The received part of a message, and its counted memory.
     private var message: (opcode: WebSocketOpcode, bytes: [UInt8], counted: Int)?
     /// Written bytes that have not left.
     private var waiting = 0
-    /// Bytes that came after this end's close frame.
     private var afterClose = 0
     private var isPongWaiting = false
     /// The payload of the newest ping. It is answered after the pong before it has left (RFC 6455 §5.5.3).
@@ -155,7 +158,10 @@ final class WebSocketHandler: ChannelDuplexHandler {
     /// Whether a server accepts one more frame now.
     private func isInBudget() -> Bool {
         guard !isClient, case .open = state else { return true }
-        return budget.take(now: Instant(nanoseconds: NIODeadline.now().uptimeNanoseconds))
+        let now = Instant(nanoseconds: NIODeadline.now().uptimeNanoseconds)
+        guard frames.earliest <= now else { return false }
+        frames.note(at: now)
+        return true
     }
 
     /// After its close frame, this end waits for the other end's, but not for all frames before it.

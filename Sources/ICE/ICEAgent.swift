@@ -83,7 +83,7 @@ package final class ICEAgent {
         if let ports = configuration.ports {
             nice_agent_set_port_range(agent, stream, Self.component, UInt32(ports.lowerBound), UInt32(ports.upperBound))
         }
-        set(credentials ?? Self.newCredentials())
+        set(credentials ?? ICECredentials())
         for server in configuration.servers { add(server) }
         connectEvents()
         if nice_agent_gather_candidates(agent, stream) == 0 { return nil }
@@ -171,7 +171,6 @@ package final class ICEAgent {
         return ICECredentials(fragment: String(cString: fragment), password: String(cString: password))
     }
 
-    /// The candidates gathered so far.
     package var candidates: [Candidate] {
         var candidates: [Candidate] = []
         var list = nice_agent_get_local_candidates(agent, stream, Self.component)
@@ -212,16 +211,11 @@ package final class ICEAgent {
     /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until there is a new one.
     package func restart() {
         nice_agent_restart_stream(agent, stream)
-        set(Self.newCredentials())
+        set(ICECredentials())
     }
 
     private func set(_ credentials: ICECredentials) {
         nice_agent_set_local_credentials(agent, stream, credentials.fragment, credentials.password)
-    }
-
-    private static func newCredentials() -> ICECredentials {
-        var random = SystemRandomNumberGenerator()
-        return ICECredentials(using: &random)
     }
 
     /// Uses a path without waiting for checks, or for the peer to nominate one. It ends further checks.
@@ -282,14 +276,10 @@ package final class ICEAgent {
     }
 
     private func makeCandidate(_ candidate: Candidate) -> UnsafeMutablePointer<NiceCandidate>? {
-        let kind =
-            switch candidate.kind {
-            case .host: NICE_CANDIDATE_TYPE_HOST
-            case .serverReflexive: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
-            case .peerReflexive: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
-            case .relayed: NICE_CANDIDATE_TYPE_RELAYED
-            }
-        guard let address = Self.address(of: candidate), let made = nice_candidate_new(kind) else { return nil }
+        guard let address = Self.address(of: candidate),
+            let type = Candidate.types.first(where: { $0.kind == candidate.kind })?.type,
+            let made = nice_candidate_new(type)
+        else { return nil }
         made.pointee.transport = NICE_CANDIDATE_TRANSPORT_UDP
         made.pointee.component_id = Self.component
         made.pointee.stream_id = stream
@@ -303,15 +293,16 @@ package final class ICEAgent {
 }
 
 extension Candidate {
+    fileprivate static var types: [(kind: Kind, type: NiceCandidateType)] {
+        [
+            (.host, NICE_CANDIDATE_TYPE_HOST), (.serverReflexive, NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE),
+            (.peerReflexive, NICE_CANDIDATE_TYPE_PEER_REFLEXIVE), (.relayed, NICE_CANDIDATE_TYPE_RELAYED),
+        ]
+    }
+
     fileprivate init?(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
         guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return nil }
-        let kind: Kind
-        switch candidate.pointee.type {
-        case NICE_CANDIDATE_TYPE_HOST: kind = .host
-        case NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE: kind = .serverReflexive
-        case NICE_CANDIDATE_TYPE_PEER_REFLEXIVE: kind = .peerReflexive
-        default: kind = .relayed
-        }
+        let kind = Self.types.first { $0.type == candidate.pointee.type }?.kind ?? .relayed
         let (address, port) = Self.text(&candidate.pointee.addr)
         // A path's remote end has no base.
         let hasBase = kind != .host && nice_address_is_valid(&candidate.pointee.base_addr) != 0

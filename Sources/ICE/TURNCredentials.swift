@@ -9,7 +9,6 @@ package enum TURNCredentials: Equatable, Sendable {
     /// (draft-uberti-behave-turn-rest-00).
     case secret(TURNSecret, lifetime: Duration)
 
-    /// The credentials for a new allocation.
     package func current() -> (username: String, password: String) {
         current(at: UInt64(clamping: g_get_real_time() / 1_000_000))
     }

@@ -8,18 +8,13 @@ package struct JSONText: Sendable, Hashable {
 
     /// Takes a text that is exactly one value; nil for any other.
     package init?(_ text: some Collection<UInt8>) {
-        self.init(slice: Array(text)[...])
-    }
-
-    private init?(slice text: ArraySlice<UInt8>) {
-        var scanner = JSONScanner(text)
+        var scanner = JSONScanner(Array(text)[...])
         guard let value = scanner.value(), scanner.isAtEnd else { return nil }
         bytes = value
     }
 
     fileprivate init(checked bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// A string as a value.
     package init(string: String) {
         var text: [UInt8] = [UInt8(ascii: "\"")]
         for byte in string.utf8 {
@@ -213,7 +208,9 @@ private struct JSONScanner {
     private mutating func skipEscape() -> Bool {
         guard let escape = rest.popFirst() else { return false }
         if "\"\\/bfnrt".utf8.contains(escape) { return true }
-        guard escape == UInt8(ascii: "u"), rest.count >= 4, rest.prefix(4).allSatisfy(\.isHexadecimal) else {
+        guard escape == UInt8(ascii: "u"), rest.count >= 4,
+            rest.prefix(4).allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
+        else {
             return false
         }
         rest = rest.dropFirst(4)
@@ -235,16 +232,5 @@ private struct JSONScanner {
         let digits = rest.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         rest = rest[digits.endIndex...]
         return !digits.isEmpty
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexadecimal: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

@@ -178,8 +178,6 @@ package final class Peer {
             case .datagram(let bytes): bytes.withUnsafeBytes { session.receive($0, now: now) }
             }
         }
-        // Nothing here uses data channels, and the session keeps what is not taken.
-        _ = session.takeData()
         session.poll(at: now, in: &batch) { transport.send($0) }
         if sendsPicture { for frame in session.takeFrames() { delegate.peer(id, sent: frame) } }
         if canSpeak { for packet in session.takeSound() { delegate.peer(id, said: packet) } }
@@ -221,7 +219,7 @@ package final class Peer {
     package static let skippableSound = 20...5000
 
     /// Leaves out the next sound: the peer has as much too much in its buffer.
-    package func skipSound(_ length: Duration, at now: Instant) { session.skipSound(length, at: now) }
+    package func skipSound(_ length: Duration, at now: Instant) { session.streams.skipSound(length, at: now) }
 
     func setPace(_ pace: Pacer.Pace) {
         session.streams.setPace(pace)

@@ -64,7 +64,6 @@ package struct FileDescriptor: ~Copyable {
         guard code == 0 else { throw SystemError("posix_fallocate", code: code) }
     }
 
-    /// Writes all of `bytes` at `offset`.
     package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
         var done = 0
         while done < bytes.count {
@@ -91,7 +90,6 @@ package struct FileDescriptor: ~Copyable {
         return names
     }
 
-    /// Writes all of a text at the current position.
     package func write(_ text: String) throws(SystemError) { try Posix.write(text, to: raw) }
 }
 

@@ -21,7 +21,10 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes)
     }
 
-    package var description: String {
+    package var description: String { Self.text(bytes) }
+
+    /// - Parameter bytes: 4 or 16, in network order.
+    static func text(_ bytes: [UInt8]) -> String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         inet_ntop(bytes.count == 16 ? AF_INET6 : AF_INET, bytes, &text, socklen_t(text.count))
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -15,10 +15,8 @@ package enum MonotonicClock {
         return .nanoseconds(Int64(clamping: boot) - Int64(clamping: nanoseconds(CLOCK_MONOTONIC)))
     }
 
-    /// Processor time of the calling thread.
     package static func threadTime() -> Duration { .nanoseconds(nanoseconds(CLOCK_THREAD_CPUTIME_ID)) }
 
-    /// Sleeps until an instant of this clock.
     package static func sleep(until deadline: Instant) {
         // Reading the clock needs no system call.
         if now() >= deadline { return }

@@ -2,7 +2,6 @@ import CPosix
 import Glibc
 package import Time
 
-/// One descriptor to wait for.
 package struct PollItem {
     package let descriptor: Int32
     package var wantsWrite: Bool
@@ -40,7 +39,6 @@ private func wait(for descriptors: UnsafeMutableBufferPointer<pollfd>, until dea
 }
 
 extension pollfd {
-    /// There is data to read, or an error to fetch.
     fileprivate var isReadable: Bool { Int32(revents) & (POLLIN | POLLERR | POLLHUP) != 0 }
 }
 

@@ -42,7 +42,6 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Whether something of this name is there.
     package var exists: Bool { access(path, F_OK) == 0 }
 
     /// Removes the file, if it is there.

@@ -21,7 +21,6 @@ package struct Sandbox: Sendable {
     /// `/proc/self`, and traps if it cannot. Other processes of this user are visible there, but not their memory. The
     /// last paths are targets of links in `/etc` on many systems: certificates, and files that are rewritten when the
     /// network changes.
-    /// changes.
     private static let systemPaths = [
         "/etc", "/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/dev/null",
         "/dev/random", "/dev/urandom", "/etc/ssl/certs", "/etc/ssl/certs/ca-certificates.crt",
@@ -45,24 +44,21 @@ package struct Sandbox: Sendable {
         self.startsPrograms = startsPrograms
     }
 
-    /// Restricts files and filters calls. Enter the sandbox before the first thread starts.
+    /// Restricts files and filters calls. Enter the sandbox before the first thread starts: Landlock binds the calling
+    /// thread, and threads that it starts later.
+    ///
+    /// - Parameter report: gets a sentence if the kernel, or the container around it, has no Landlock or no seccomp.
     package func enter(report: (String) -> Void) throws(SystemError) {
-        try restrictFiles(report: report)
+        // If this is refused, the calls below are too.
+        _ = posix_no_new_privileges()
+        if let rules = try fileRules(report: report), posix_landlock_enter(rules.raw) != 0 {
+            try tolerate("landlock", errno, report)
+        }
         try filterCalls(report: report)
     }
 
-    /// Restricts files by Landlock; and signals to other processes, abstract sockets and TCP if they are not needed. It
-    /// binds the calling thread, and threads that it starts later.
-    ///
-    /// - Parameter report: gets a sentence if the kernel, or the container around it, has no Landlock.
-    package func restrictFiles(report: (String) -> Void) throws(SystemError) {
-        // If this is refused, the calls below are too.
-        _ = posix_no_new_privileges()
-        guard let rules = try fileRules(report: report) else { return }
-        if posix_landlock_enter(rules.raw) != 0 { try tolerate("landlock", errno, report) }
-    }
-
-    /// The rules of `restrictFiles`, for a program that `ChildProcess` starts.
+    /// Rules of Landlock, also for a program that `ChildProcess` starts: they restrict files; and signals to other
+    /// processes, abstract sockets and TCP if they are not needed.
     ///
     /// - Parameter report: gets a sentence if the kernel, or the container around it, has no Landlock.
     /// - Returns: nil in that case.
@@ -98,10 +94,7 @@ package struct Sandbox: Sendable {
 
     /// Refuses by seccomp, for all threads, calls that Landlock does not cover: starting programs, touching other
     /// processes, opening sockets of other families, and escaping through a terminal, a device or the modes of files.
-    ///
-    /// - Parameter report: gets a sentence if the kernel, or the container around it, has no seccomp.
-    package func filterCalls(report: (String) -> Void) throws(SystemError) {
-        _ = posix_no_new_privileges()
+    private func filterCalls(report: (String) -> Void) throws(SystemError) {
         var code: Int32 = 0
         for _ in 0..<8 {
             code = socketFamilies.withUnsafeBufferPointer { families in

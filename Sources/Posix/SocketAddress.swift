@@ -96,12 +96,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     }
 
     /// The address alone, in numbers.
-    package var host: String {
-        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        let bytes = bytes
-        inet_ntop(family, bytes, &text, socklen_t(text.count))
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    package var host: String { IPAddress.text(bytes) }
 
     package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 

@@ -27,7 +27,6 @@ package struct StateFolder: Sendable {
         path = "\(state)/oriel"
     }
 
-    /// A variable of this process.
     package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     private init(path: String) { self.path = path }

@@ -12,7 +12,6 @@ package final class SuspendWatch {
     private let suspendedTime: () -> Duration
     private var before: Duration
 
-    /// Begins to listen.
     package convenience init() throws(SystemError) {
         let raw = try check("timerfd") { posix_clock_watch() }
         self.init(FileDescriptor(taking: raw), suspendedTime: MonotonicClock.suspendedTime)

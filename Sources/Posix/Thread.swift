@@ -40,7 +40,6 @@ package struct Thread: ~Copyable, Sendable {
     /// A thread that nobody joins frees itself.
     deinit { pthread_detach(id) }
 
-    /// Waits until the body has returned.
     package consuming func join() {
         pthread_join(id, nil)
         discard self

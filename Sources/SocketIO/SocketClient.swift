@@ -1,7 +1,7 @@
 package import JSON
 package import Time
 
-/// A Socket.IO client in one namespace. It connects, and reconnects whenever the connection is lost. Sans-IO: after
+/// A Socket.IO client in the namespace `/`. It connects, and reconnects whenever the connection is lost. Sans-IO: after
 /// each call, perform the actions of `takeOutputs`, and call `tick` when `nextDeadline` comes.
 package struct SocketClient: Sendable {
     package enum Output: Sendable, Equatable {
@@ -39,9 +39,7 @@ package struct SocketClient: Sendable {
     /// Bytes of the attachments of a packet.
     private static let sizeLimit = 1_000_000
 
-    private let namespace: String
     private let payload: JSONText?
-    private let transports: [EngineClient.Transport]
     private var state: State
     private var reader = SocketPacketReader()
     private let jitter: Double
@@ -54,14 +52,11 @@ package struct SocketClient: Sendable {
     ///   - payload: an object for the server when the client connects.
     ///   - jitter: a random share, 0…1, so that the clients of a server that is back do not all come at once.
     package init(
-        namespace: String = "/",
         payload: JSONText? = nil,
-        transports: [EngineClient.Transport] = [.webSocket, .polling],
         jitter: Double,
         now: Instant
     ) {
-        (self.namespace, self.payload, self.transports) = (namespace, payload, transports)
-        self.jitter = jitter
+        (self.payload, self.jitter) = (payload, jitter)
         state = .ended
         begin(now: now)
     }
@@ -95,7 +90,7 @@ package struct SocketClient: Sendable {
 
     /// Ends the connection for good.
     package mutating func close(now: Instant) {
-        if isConnected { write(SocketPacket(.disconnect, in: namespace), now: now) }
+        if isConnected { write(SocketPacket(.disconnect), now: now) }
         change(now: now) { $0.close() }
         state = .ended
     }
@@ -122,11 +117,7 @@ package struct SocketClient: Sendable {
 
     // MARK: - Events of the transport
 
-    package mutating func socketOpened(now: Instant) { change(now: now) { $0.socketOpened() } }
-
-    package mutating func socketFailed(_ end: EngineClient.End, now: Instant) {
-        change(now: now) { $0.socketFailed(end) }
-    }
+    package mutating func socketFailed(now: Instant) { change(now: now) { $0.socketFailed() } }
 
     package mutating func socketLost(now: Instant) { change(now: now) { $0.socketLost() } }
 
@@ -150,13 +141,11 @@ package struct SocketClient: Sendable {
 
     private mutating func begin(now: Instant) {
         reader = SocketPacketReader()
-        state = .trying(EngineClient(transports: transports, now: now), .opening)
+        state = .trying(EngineClient(now: now), .opening)
         change(now: now) { _ in }
     }
 
     private mutating func write(_ packet: SocketPacket, now: Instant) {
-        var packet = packet
-        packet.namespace = namespace
         change(now: now) { engine in
             for message in packet.messages { engine.send(message) }
         }
@@ -190,7 +179,7 @@ package struct SocketClient: Sendable {
         switch reader.read(message, sizeLimit: Self.sizeLimit) {
         case .incomplete: break
         case .invalid: change(now: now) { $0.close() }
-        case .packet(let packet) where packet.namespace == namespace: receive(packet, in: phase, now: now)
+        case .packet(let packet) where packet.namespace == "/": receive(packet, in: phase, now: now)
         case .packet: break
         }
     }

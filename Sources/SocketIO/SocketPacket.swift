@@ -66,7 +66,6 @@ package struct SocketPacket: Sendable, Equatable {
 
 /// Assembles packets from the messages of one session.
 package struct SocketPacketReader: Sendable {
-    /// The result of a message.
     package enum Outcome: Sendable, Equatable {
         case packet(SocketPacket)
         /// Attachments are missing.

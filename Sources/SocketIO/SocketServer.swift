@@ -10,7 +10,6 @@ package struct SocketServer: Sendable {
         case connected(client: String, namespace: String, JSONText?)
         /// An event or an acknowledgement comes.
         case received(client: String, SocketPacket)
-        /// The client is gone.
         case disconnected(client: String, EngineSession.End)
     }
 

@@ -1,6 +1,6 @@
 package import Time
 
-/// The interface of an Engine.IO server, or of Socket.IO on top of it, to HTTP and WebSockets. It answers by
+/// The interface of `EngineServer`, or of `SocketServer` on top of it, to HTTP and WebSockets. It answers by
 /// `EngineServer.Action`.
 package protocol SocketTransport: Sendable {
     associatedtype Output: SocketOutput
@@ -8,7 +8,6 @@ package protocol SocketTransport: Sendable {
     /// The results of the calls since the last one, in order.
     mutating func takeOutputs() -> [Output]
 
-    /// Receives a request of polling. It is answered or refused once, a GET perhaps later.
     mutating func receive(
         _ method: EngineServer.Method,
         _ query: EngineServer.Query,
@@ -17,20 +16,16 @@ package protocol SocketTransport: Sendable {
         now: Instant
     )
 
-    /// Drops a held GET: its client will not read the answer.
     mutating func abort(request: UInt64, now: Instant)
 
-    /// The reason why a WebSocket cannot be opened; nil if it can.
     func refusal(ofSocket query: EngineServer.Query) -> EngineServer.Refusal?
 
-    /// Adds an open WebSocket that was not refused.
     mutating func open(socket: UInt64, _ query: EngineServer.Query, now: Instant)
 
     mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant)
 
     mutating func lost(socket: UInt64, now: Instant)
 
-    /// When `tick` may have something to do; nil while nothing is due.
     var nextDeadline: Instant? { get }
 
     mutating func tick(now: Instant)

@@ -15,7 +15,6 @@ package struct OpusDecoder: ~Copyable {
     private let decoder: OpaquePointer
     private let samples: UnsafeMutablePointer<Int16>
 
-    /// - Parameter channels: 1 or 2.
     package init(channels: Int) throws(OpusError) {
         precondition(1...2 ~= channels)
         var code: Int32 = OPUS_OK

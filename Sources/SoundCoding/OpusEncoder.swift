@@ -8,7 +8,6 @@ import Media
 /// be decoded alone (CELT). With a voice, each holds the one before it again, in fewer bits (RFC 6716 §2.1.7), so that
 /// a receiver survives the loss of one. While nobody speaks, packets of a byte say so, and need not be sent.
 package struct OpusEncoder: ~Copyable {
-    /// Bytes of the largest packet.
     package static let maximumPacketSize = 1000
     /// At this setting of 0…10, stereo takes 0.6 % of a core and a voice 1.1 %; with 10 it is 0.8 and 2.0 %.
     private static let complexity: Int32 = 5
@@ -22,7 +21,6 @@ package struct OpusEncoder: ~Copyable {
     private let encoder: OpaquePointer
     private let packet: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter channels: 1 or 2.
     package init(channels: Int) throws(OpusError) {
         precondition(1...2 ~= channels)
         let (bitrate, loss) = (Self.usualBitrate(channels: channels), Self.losses(channels: channels).lowerBound)

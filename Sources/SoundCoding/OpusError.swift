@@ -1,6 +1,5 @@
 /// A call of libopus that failed.
 package struct OpusError: Error, Equatable, CustomStringConvertible {
-    /// The function of libopus.
     package let call: String
     /// Its negative code, `OPUS_BAD_ARG` and the like.
     package let code: Int32

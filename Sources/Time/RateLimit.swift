@@ -1,22 +1,26 @@
-/// Limits events to a rate, and lets each come up to half an interval early.
+/// Limits events to a rate, and lets each come early by a slack, which lets several come at once if it is longer than the
+/// interval.
 ///
-/// Without that slack, two loops at the same rate drift until each event of one waits a whole interval for the other.
+/// Without a slack, two loops at the same rate drift until each event of one waits a whole interval for the other.
 /// With it the later loop follows the earlier one. It is the generic cell rate algorithm (ITU-T I.371 §A).
 package struct RateLimit {
     private let interval: Duration
+    private let slack: Duration
     /// The regular time of the next event.
     private var expected: Instant
 
     /// - Parameters:
     ///   - interval: the shortest average time between two events.
+    ///   - slack: nil for half an interval.
     ///   - start: when the first event may come.
-    package init(interval: Duration, from start: Instant) {
+    package init(interval: Duration, slack: Duration? = nil, from start: Instant) {
         self.interval = interval
+        self.slack = slack ?? interval / 2
         expected = start
     }
 
     /// The earliest instant of the next event.
-    package var earliest: Instant { expected - interval / 2 }
+    package var earliest: Instant { expected - slack }
 
     /// Records an event at `now`, which is not before `earliest`.
     package mutating func note(at now: Instant) { expected = max(expected, now) + interval }

@@ -43,7 +43,7 @@ package struct PeerSession: ~Copyable {
     static let setupLimit = Duration.seconds(15)
     /// After this time, packets that the system did not accept are offered again.
     static let retryInterval = Duration.milliseconds(5)
-    /// Bytes of the largest datagram.
+    /// Bytes of the largest datagram. A path with smaller ones is not worth a video stream.
     package static let maximumDatagramSize = 1200
     /// Bytes of an RTP payload that make a datagram of that size.
     package static let maximumPayloadSize = maximumDatagramSize - OutgoingStream.overhead - 16
@@ -84,24 +84,12 @@ package struct PeerSession: ~Copyable {
 
     package var end: End? { if case .ended(let end) = state { end } else { nil } }
 
-    /// The profile in use; nil if there are no keys yet.
     package var profile: SRTPProfile? { if case .established(let session) = state { session.profile } else { nil } }
 
     /// Whether the peer needs a new keyframe of a stream. True comes once for a request.
     package mutating func takeKeyframeRequest(of mid: String, at now: Instant) -> Bool {
         guard case .established = state else { return false }
         return streams.takeKeyframeRequest(of: mid, at: now)
-    }
-
-    /// The peer's messages inside of DTLS since the last call, for SCTP (RFC 8261). They are kept up to a limit.
-    /// Further ones are dropped, as on a lossy path.
-    package func takeData() -> [[UInt8]] { dtls.takeData() }
-
-    /// Sends a message inside of DTLS with the next `poll`. Returns false if there are no keys, or it does not fit into a
-    /// datagram.
-    package mutating func send(data: [UInt8]) -> Bool {
-        guard case .established = state else { return false }
-        return dtls.send(data)
     }
 
     /// Drops the packets that the system has not accepted: their pictures must not be seen any more. The peer then
@@ -112,9 +100,6 @@ package struct PeerSession: ~Copyable {
         retryAt = nil
         streams.notePacketsDropped()
     }
-
-    /// Leaves out sound from now on: the peer's buffer holds that much too much.
-    package mutating func skipSound(_ length: Duration, at now: Instant) { streams.skipSound(length, at: now) }
 
     // MARK: - Input
 
@@ -167,10 +152,8 @@ package struct PeerSession: ~Copyable {
         if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
     }
 
-    /// The peer's frames since the last call.
     package mutating func takeFrames() -> [ReceivedFrame] { incoming?.takeFrames() ?? [] }
 
-    /// The peer's sound since the last call.
     package mutating func takeSound() -> [ReceivedSound] { incoming?.takeSound() ?? [] }
 
     /// Asks the peer for keyframes with the next `poll`: the received frames cannot be used.
@@ -296,7 +279,7 @@ package struct PeerSession: ~Copyable {
         }
     }
 
-    /// Datagrams that the system does not accept are lost. DTLS repeats its handshake by itself, and SCTP its data.
+    /// Datagrams that the system does not accept are lost. DTLS repeats its handshake by itself.
     private func sendHandshake(in batch: inout DatagramBatch, _ send: (borrowing DatagramBatch) -> Int) {
         for datagram in dtls.takeDatagrams() { batch.append(datagram) }
         if !batch.isEmpty { _ = send(batch) }

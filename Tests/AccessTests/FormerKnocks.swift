@@ -1,6 +1,7 @@
-import Access
 import Posix
 import Time
+
+@testable import Access
 
 /// A guest of `FormerKnocks`.
 struct FormerVisitor: Sendable, Equatable {

@@ -89,7 +89,7 @@ import Time
             let decision = access.check(nil, from: "192.0.2.1", now: start)
             #expect(decision == .wrongToken)
         }
-        #expect(access.failures.networkCount == 0)
+        #expect(access.failures.uses.count == 0)
     }
 
     @Test(arguments: [
@@ -120,7 +120,7 @@ import Time
         for _ in 0..<10 { _ = access.check(bearer("guess"), from: "newest", now: start + .nanoseconds(10_000)) }
         let decision = access.check(bearer("guess"), from: "newest", now: start + .nanoseconds(10_000))
         #expect(decision == .tooManyWrong(retryAfter: 7))
-        #expect(access.failures.networkCount == NetworkAllowance.networkLimit)
+        #expect(access.failures.uses.count == NetworkAllowance.networkLimit)
     }
 
     /// Against the plain comparison.

@@ -1,10 +1,10 @@
-import HTTP
 import NIOHTTP1
 import TestSupport
 import Testing
 import Time
 
 @testable import Calls
+@testable import HTTP
 
 /// What changes a session at a media server: relays that it names, candidates and restarts of ICE (RFC 9725 §4.3, §4.6).
 @Suite struct WHIPChangeTests {

@@ -1,10 +1,10 @@
-import HTTP
 import NIOHTTP1
 import TestSupport
 import Testing
 import Time
 
 @testable import Calls
+@testable import HTTP
 
 /// The states of a publisher, with the messages of RFC 9725.
 @Suite struct WHIPSessionTests {

@@ -23,7 +23,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         _ = session.takeOutputs()
         precondition(session.isEnded == (session.nextDeadline == nil))
     case 1:
-        var client = SocketClient(transports: kind < 128 ? [.webSocket] : [.polling, .webSocket], jitter: 1, now: now)
+        var client = SocketClient(jitter: 1, now: now)
+        if kind >= 128 { client.socketFailed(now: now) }
         for piece in pieces {
             client.receive(.text(piece), now: now)
             client.getAnswered(status: 200, piece, now: now)

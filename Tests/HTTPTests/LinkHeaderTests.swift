@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct LinkHeaderTests {
-    private func links(_ fields: String...) -> [String] { LinkHeader.links(in: fields).map { "\($0)" } }
+    private func links(_ fields: String...) -> [String] { LinkHeader.links(in: fields).map(\.text) }
 
     /// RFC 8288 §3.5, and RFC 9725 §4.6.
     @Test func theExamplesOfTheRFCsAreRead() {
@@ -67,8 +67,18 @@ import Testing
             )
             bytes.damage(tokens.map { Array($0.utf8) }, using: &random)
             for link in LinkHeader.links(in: [String(decoding: bytes, as: UTF8.self)]) {
-                #expect(LinkHeader.links(in: ["\(link)"]) == [link], "\(link)")
+                #expect(LinkHeader.links(in: [link.text]) == [link], "\(link)")
             }
+        }
+    }
+}
+
+extension LinkHeader {
+    /// The form that is parsed.
+    fileprivate var text: String {
+        parameters.reduce("<\(target)>") { text, parameter in
+            let value = parameter.value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+            return "\(text); \(parameter.name)=\"\(value)\""
         }
     }
 }

@@ -1,7 +1,8 @@
-import HTTP
 import NIOHTTP1
 import TestSupport
 import Testing
+
+@testable import HTTP
 
 @Suite struct RetryAfterTests {
     /// RFC 9110 §5.6.7, whose three forms are one instant, and days at the ends of months and years.

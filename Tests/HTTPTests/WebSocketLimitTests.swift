@@ -102,8 +102,8 @@ import Testing
             )
             return try client.rest().suffix(4)
         }
-        #expect(try flood(FrameBudget.burst - 1) == [0x88, 0x02, 0x03, 0xE8])
-        #expect(try flood(8 * FrameBudget.burst) == [0x88, 0x02, 0x03, 0xF0])
+        #expect(try flood(WebSocketHandler.frameBurst - 1) == [0x88, 0x02, 0x03, 0xE8])
+        #expect(try flood(8 * WebSocketHandler.frameBurst) == [0x88, 0x02, 0x03, 0xF0])
     }
 
     /// Before the time is over that it has to answer.

@@ -1,4 +1,3 @@
-import Access
 import FoundationEssentials
 import Glibc
 import Helpers
@@ -9,6 +8,7 @@ import Testing
 import Time
 import WebRTC
 
+@testable import Access
 @testable import Calls
 @testable import HTTP
 @testable import oriel

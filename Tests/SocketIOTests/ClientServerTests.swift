@@ -9,16 +9,7 @@ import Time
 /// The client against the server, over a network with a time of its own.
 @Suite struct ClientServerTests {
     enum Way: CaseIterable {
-        case webSocket, polling, upgrade, fallback
-
-        var transports: [EngineClient.Transport] {
-            switch self {
-            case .webSocket: [.webSocket]
-            case .polling: [.polling]
-            case .upgrade: [.polling, .webSocket]
-            case .fallback: [.webSocket, .polling]
-            }
-        }
+        case webSocket, polling
     }
 
     private func server(
@@ -62,10 +53,10 @@ import Time
         }.first
     }
 
-    /// What is sent arrives, once and in order, while the transport changes too.
+    /// What is sent arrives, once and in order.
     @Test(arguments: Way.allCases, 1...5) func nothingIsLostOrReordered(way: Way, seed: UInt64) throws {
         var simulation = SocketSimulation(server(), seed: seed)
-        let client = simulation.add(way.transports, payload: JSONText(#"{"token":"t"}"#.utf8))
+        let client = simulation.add(hasSockets: way == .webSocket, payload: JSONText(#"{"token":"t"}"#.utf8))
         simulation.run(for: .seconds(1))
         let name = try #require(id(of: client, in: simulation))
         #expect(
@@ -86,7 +77,7 @@ import Time
     @Test func attachmentsStayWithTheirPacket() throws {
         for way in Way.allCases {
             var simulation = SocketSimulation(server(), seed: 3)
-            let client = simulation.add(way.transports)
+            let client = simulation.add(hasSockets: way == .webSocket)
             simulation.run(for: .milliseconds(300))
             let place = JSONText(#"{"_placeholder":true,"num":0}"#.utf8)!
             let packet = SocketPacket.event("b", [place, JSONText("1".utf8)!], attachments: [[0, 255], []])
@@ -98,9 +89,9 @@ import Time
     }
 
     /// Two days of silence: both sides stay.
-    @Test(arguments: [Way.webSocket, .polling]) func presenceLasts(way: Way) {
+    @Test(arguments: Way.allCases) func presenceLasts(way: Way) {
         var simulation = SocketSimulation(server(), seed: 1)
-        let client = simulation.add(way.transports)
+        let client = simulation.add(hasSockets: way == .webSocket)
         simulation.run(for: .seconds(48 * 3600))
         #expect(simulation.clients[client].isConnected)
         #expect(simulation.serverOutputs.count == 1)
@@ -108,7 +99,7 @@ import Time
 
     @Test(arguments: Way.allCases) func aSilentPeerIsGoneWithinAMinute(way: Way) throws {
         var simulation = SocketSimulation(server(), seed: 2)
-        let client = simulation.add(way.transports)
+        let client = simulation.add(hasSockets: way == .webSocket)
         simulation.run(for: .seconds(1))
         let name = try #require(id(of: client, in: simulation))
         simulation.isFrozen = [client]
@@ -125,7 +116,7 @@ import Time
     @Test(arguments: Way.allCases, [46, 100, 3600]) func whoWasSuspendedIsBackAtOnce(way: Way, seconds: Int) throws {
         for isNoticed in [true, false] {
             var simulation = SocketSimulation(server(), seed: 5)
-            let client = simulation.add(way.transports)
+            let client = simulation.add(hasSockets: way == .webSocket)
             simulation.run(for: .seconds(2))
             let name = try #require(id(of: client, in: simulation))
             simulation.suspend(client, for: .seconds(seconds), isCutOff: true, isNoticed: isNoticed)
@@ -139,7 +130,7 @@ import Time
     @Test(arguments: Way.allCases, [1, 10, 19]) func whoWasSuspendedBrieflyStays(way: Way, seconds: Int) throws {
         for start in [2, 12, 24] {
             var simulation = SocketSimulation(server(), seed: 5)
-            let client = simulation.add(way.transports)
+            let client = simulation.add(hasSockets: way == .webSocket)
             simulation.run(for: .seconds(start))
             let name = try #require(id(of: client, in: simulation))
             simulation.suspend(client, for: .seconds(seconds))
@@ -150,7 +141,7 @@ import Time
 
     @Test(arguments: Way.allCases) func aServerThatIsBackIsFoundWithinTwoSeconds(way: Way) {
         var simulation = SocketSimulation(server(), seed: 4)
-        let client = simulation.add(way.transports)
+        let client = simulation.add(hasSockets: way == .webSocket)
         simulation.run(for: .seconds(1))
         simulation.replaceServer(by: server())
         simulation.run(for: .seconds(2))
@@ -162,7 +153,7 @@ import Time
 
     @Test func aServerThatIsFullIsTriedAgain() {
         var simulation = SocketSimulation(server(mostSessions: 1), seed: 1)
-        let (first, second) = (simulation.add([.webSocket]), simulation.add([.webSocket, .polling]))
+        let (first, second) = (simulation.add(), simulation.add())
         simulation.run(for: .seconds(10))
         #expect(simulation.clients[first].isConnected && !simulation.clients[second].isConnected)
         simulation.change(client: first) { $0.close(now: $1) }
@@ -172,12 +163,12 @@ import Time
 
     @Test func whoIsRefusedOrSentAwayDoesNotComeBack() throws {
         var simulation = SocketSimulation(server(namespaces: ["/other"]), seed: 1)
-        simulation.add([.webSocket])
+        simulation.add()
         simulation.run(for: .seconds(100))
         #expect(simulation.clientOutputs[0] == [.disconnected(.refused("Invalid namespace"), retryAt: nil)])
 
         simulation = SocketSimulation(server(), seed: 1)
-        simulation.add([.polling])
+        simulation.add(hasSockets: false)
         simulation.run(for: .seconds(1))
         simulation.changeServer { server, _ in server.disconnect("id2") }
         simulation.run(for: .seconds(100))
@@ -188,7 +179,7 @@ import Time
     /// Also while a POST is under way.
     @Test(arguments: Way.allCases) func aClientThatClosesIsGoneAtOnce(way: Way) {
         var simulation = SocketSimulation(server(), seed: 6)
-        let client = simulation.add(way.transports)
+        let client = simulation.add(hasSockets: way == .webSocket)
         simulation.run(for: .seconds(1))
         _ = simulation.change(client: client) { $0.send(number(1), now: $1) }
         simulation.change(client: client) { $0.close(now: $1) }
@@ -200,7 +191,7 @@ import Time
 
     @Test func nothingIsSentBeforeTheConnectionStands() {
         var simulation = SocketSimulation(server(), seed: 1)
-        let client = simulation.add([.webSocket])
+        let client = simulation.add()
         let isSent = simulation.change(client: client) { $0.send(number(1), now: $1) }
         #expect(!isSent)
         simulation.run(for: .seconds(1))
@@ -212,7 +203,7 @@ import Time
     @Test(arguments: 1...4) func aRandomWalk(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var simulation = SocketSimulation(server(), seed: seed)
-        for way in Way.allCases { simulation.add(way.transports) }
+        for client in 0..<4 { simulation.add(hasSockets: client % 2 == 0) }
         // By the id of a connection, what was sent on it.
         var sent: [String: [Int]] = [:]
         for step in 0..<10_000 {

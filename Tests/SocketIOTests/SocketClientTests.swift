@@ -8,7 +8,7 @@ import Time
     /// Nor do all clients of a server come at once when it is back.
     @Test(arguments: [0.0, 0.5, 1]) func aServerThatIsAwayIsTriedEverMoreRarely(jitter: Double) throws {
         var now = Instant.seconds(100)
-        var client = SocketClient(transports: [.webSocket], jitter: jitter, now: now)
+        var client = SocketClient(jitter: jitter, now: now)
         var waits: [Duration] = []
         for attempt in 1...10 {
             if attempt == 6 {

@@ -144,7 +144,6 @@ final class StreamCall {
         }
         sound.hear(into: histories["sound"]!, now: now)
         session.poll(at: now, in: &batch) { agent.send($0) }
-        for message in session.takeData() { try say(["data": "\(message.count)"]) }
         loop.run(until: earliest(pictures.map(\.nextAt).min(), sound.nextAt, session.nextDeadline(at: now)))
     }
 }

@@ -6,8 +6,7 @@ import WebRTC
 /// A session with a screen, a camera and sound, on an agent and sockets of its own: what a call is without the sender.
 ///
 /// Usage: stream-peer offer | answer. Descriptions are lines of JSON: an offer on standard output, and its answer on
-/// standard input, or the other way round. It sends until standard input ends. What
-/// comes inside of DTLS is told in lines of `{"data": BYTES}`.
+/// standard input, or the other way round. It sends until standard input ends.
 
 func say(_ fields: [String: String]) throws {
     print(String(decoding: try JSONEncoder().encode(fields), as: UTF8.self))

@@ -13,7 +13,6 @@ package struct SocketSimulation {
         case lostToServer(UInt64)
         // At a client.
         case answer(UInt64, status: Int, [UInt8])
-        case opened(UInt64)
         case failed(UInt64)
         case frameToClient(EngineMessage, UInt64)
         case lostToClient(UInt64)
@@ -37,6 +36,7 @@ package struct SocketSimulation {
     package var delay = Duration.milliseconds(20)
     /// Clients that do nothing. What comes for them waits, for a minute.
     package var isFrozen: Set<Int> = []
+    private var withoutSockets: Set<Int> = []
     /// How long each client's machine was suspended, by which its clock is behind.
     private var suspended: [Duration] = []
 
@@ -57,9 +57,12 @@ package struct SocketSimulation {
     }
 
     /// A client begins to connect. Returns its number.
+    ///
+    /// - Parameter hasSockets: whether its network lets WebSockets through.
     @discardableResult
-    package mutating func add(_ transports: [EngineClient.Transport], payload: JSONText? = nil) -> Int {
-        clients.append(SocketClient(payload: payload, transports: transports, jitter: 0.5, now: now))
+    package mutating func add(hasSockets: Bool = true, payload: JSONText? = nil) -> Int {
+        if !hasSockets { withoutSockets.insert(clients.count) }
+        clients.append(SocketClient(payload: payload, jitter: 0.5, now: now))
         clientOutputs.append([])
         suspended.append(.zero)
         take(of: clients.count - 1)
@@ -186,7 +189,7 @@ package struct SocketSimulation {
             switch event {
             case .request, .open, .frameToServer, .lostToServer: nil as Int?
             case .answer(let id, _, _): requests[id]?.client
-            case .opened(let id), .failed(let id), .frameToClient(_, let id), .lostToClient(let id): sockets[id]?.client
+            case .failed(let id), .frameToClient(_, let id), .lostToClient(let id): sockets[id]?.client
             }
         return client.map(isFrozen.contains) ?? false
     }
@@ -214,8 +217,9 @@ package struct SocketSimulation {
             takeOfServer()
         case .open(let id):
             guard let socket = sockets[id] else { return }
-            guard server.refusal(ofSocket: socket.query) == nil else { return toClient(.failed(id), on: id) }
-            toClient(.opened(id), on: id)
+            guard !withoutSockets.contains(socket.client), server.refusal(ofSocket: socket.query) == nil else {
+                return toClient(.failed(id), on: id)
+            }
             changeServer { $0.open(socket: id, socket.query, now: $1) }
         case .frameToServer(let frame, let id): changeServer { $0.receive(frame, on: id, now: $1) }
         case .lostToServer(let id): changeServer { $0.lost(socket: id, now: $1) }
@@ -226,8 +230,7 @@ package struct SocketSimulation {
                 request.method == .get
                     ? $0.getAnswered(status: status, body, now: $1) : $0.postAnswered(status: status, now: $1)
             }
-        case .opened(let id): changeClient(of: id) { $0.socketOpened(now: $1) }
-        case .failed(let id): changeClient(of: id) { $0.socketFailed(.refused(status: 400), now: $1) }
+        case .failed(let id): changeClient(of: id) { $0.socketFailed(now: $1) }
         case .frameToClient(let frame, let id): changeClient(of: id) { $0.receive(frame, now: $1) }
         case .lostToClient(let id):
             changeClient(of: id) { $0.socketLost(now: $1) }
@@ -268,8 +271,8 @@ package struct SocketSimulation {
         }
         nextID += 1
         switch action {
-        case .openSocket(let sid):
-            sockets[nextID] = (client, query("websocket", sid))
+        case .openSocket:
+            sockets[nextID] = (client, query("websocket", nil))
             current[client] = nextID
             toServer(.open(nextID), on: nextID)
         case .send(let frame):

@@ -318,49 +318,4 @@ import Time
         #expect(call.end == .pathLost)
         #expect(PeerSession.End.insecure(.wrongFingerprint).description.hasPrefix("was refused: "))
     }
-
-    @Test(arguments: ["actpass", "active"])
-    func dataComesOutAsItWentIn(setup: String) throws {
-        let call = try call(setup: setup)
-        expect(!call.session.send(data: [1]), "there are no keys")
-        #expect(!call.viewer.dtls.send([1]))
-        try call.connect()
-        expect(call.session.takeData().isEmpty)
-        let messages = [[1], (0..<1163).map { UInt8(truncatingIfNeeded: $0) }, [2, 3]]
-        for message in messages { #expect(call.viewer.dtls.send(message)) }
-        try call.exchange()
-        expect(call.session.takeData() == messages)
-        expect(call.session.takeData().isEmpty, "once")
-        expect(call.session.send(data: messages[1]))
-        #expect(!call.viewer.dtls.send([UInt8](repeating: 0, count: 1164)))
-        expect(!call.session.send(data: [UInt8](repeating: 0, count: 1164)), "it fits into no datagram")
-        try call.exchange()
-        #expect(call.viewer.dtls.takeData() == [messages[1]])
-        #expect(call.end == nil)
-    }
-
-    /// Who sends what nobody asked for costs no more memory than that.
-    @Test(arguments: [1, 1000])
-    func dataThatNobodyTakesIsBounded(size: Int) throws {
-        let call = try call()
-        try call.connect()
-        for _ in 0..<2000 {
-            #expect(call.viewer.dtls.send([UInt8](repeating: 5, count: size)))
-            try call.exchange()
-        }
-        let kept = call.session.takeData()
-        #expect(kept.count == 65_536 / (size + 64))
-        // There is room again, and the peer has made no work for a while.
-        call.now += .seconds(1)
-        #expect(call.viewer.dtls.send([6]))
-        try call.exchange()
-        expect(call.session.takeData() == [[6]])
-        _ = try call.append(500, isKeyframe: true)
-        #expect(call.viewer.packets.count == 1, "media go on")
-    }
-}
-
-/// `#expect` for calls that change a value, which the macro cannot take.
-private func expect(_ condition: Bool, _ comment: Comment? = nil, location: SourceLocation = #_sourceLocation) {
-    #expect(condition, comment, sourceLocation: location)
 }

@@ -3,7 +3,7 @@ package import Time
 
 /// Limits how many of something a network may have at once, and how soon it gets one more. Sans-IO.
 package struct NetworkAllowance: Sendable {
-    private struct Use {
+    struct Use {
         var count: Int
         /// The instant from which the use is forgiven.
         var since: Instant
@@ -14,7 +14,7 @@ package struct NetworkAllowance: Sendable {
 
     private let limit: Int
     private let recovery: Duration
-    private var uses: [String: Use] = [:]
+    private(set) var uses: [String: Use] = [:]
 
     /// - Parameters:
     ///   - limit: the most at once for one network.
@@ -23,8 +23,6 @@ package struct NetworkAllowance: Sendable {
         self.limit = limit
         self.recovery = recovery
     }
-
-    package var networkCount: Int { uses.count }
 
     /// Takes up to `count` for the network of an address. Returns how many it gets.
     package mutating func take(_ count: Int = 1, from address: String, now: Instant) -> Int {

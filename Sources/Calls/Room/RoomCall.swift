@@ -72,7 +72,6 @@ package final class RoomCall: Call {
                 to: address.server,
                 path: Self.path,
                 payload: JSONText(object: [("token", JSONText(string: Self.seatToken()))]),
-                transports: [.webSocket, .polling],
                 by: web
             ) { [weak self] output, now in self?.take(output, now) }
             self.connection.withLock { $0 = connection }

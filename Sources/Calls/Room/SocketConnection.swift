@@ -37,17 +37,11 @@ final class SocketConnection: Sendable {
         to origin: WebOrigin,
         path: String,
         payload: JSONText,
-        transports: [EngineClient.Transport],
         by web: WebClient,
         react: @escaping @Sendable (SocketClient.Output, Instant) -> Void
     ) {
         (self.web, self.origin, self.path, self.react) = (web, origin, path, react)
-        let client = SocketClient(
-            payload: payload,
-            transports: transports,
-            jitter: .random(in: 0...1),
-            now: MonotonicClock.now()
-        )
+        let client = SocketClient(payload: payload, jitter: .random(in: 0...1), now: MonotonicClock.now())
         driver = EngineDriver(client) { web.schedule(in: $0, $1) }
         web.perform { [self] in change { _, _ in } }
     }
@@ -72,7 +66,7 @@ final class SocketConnection: Sendable {
 
     private func perform(_ action: EngineClient.Action) {
         switch action {
-        case .openSocket(let sid): openSocket(sid: sid)
+        case .openSocket: openSocket()
         case .send(let message): state.withLock(\.socket)?.send(WebSocketMessage(message))
         case .closeSocket:
             state.withLock { state in
@@ -90,13 +84,13 @@ final class SocketConnection: Sendable {
         }
     }
 
-    private func target(_ transport: String, sid: String?) -> String {
+    private func target(_ transport: String, sid: String? = nil) -> String {
         "\(path)?EIO=4&transport=\(transport)" + (sid.map { "&sid=\($0.percentEncoded)" } ?? "")
     }
 
     // MARK: - WebSockets
 
-    private func openSocket(sid: String?) {
+    private func openSocket() {
         let number = state.withLock { state in
             state.socketNumber += 1
             return state.socketNumber
@@ -105,7 +99,7 @@ final class SocketConnection: Sendable {
             if state.withLock({ $0.socketNumber == number }) { self.change(body) }
         }
         web.openSocket(
-            target("websocket", sid: sid),
+            target("websocket"),
             of: origin,
             owner: WebSocketOwner(
                 opened: { [self] socket in
@@ -114,8 +108,7 @@ final class SocketConnection: Sendable {
                         state.socket = socket
                         return true
                     }
-                    guard isWanted else { return socket.close() }
-                    change { $0.socketOpened(now: $1) }
+                    if !isWanted { socket.close() }
                 },
                 received: { message in change { $0.receive(EngineMessage(message), now: $1) } },
                 closed: { [self] in
@@ -123,14 +116,7 @@ final class SocketConnection: Sendable {
                     change { $0.socketLost(now: $1) }
                 }
             )
-        ) { result in
-            change { client, now in
-                switch result {
-                case .success(let status): client.socketFailed(.refused(status: status), now: now)
-                case .failure(let error): client.socketFailed(.unreachable("\(error)"), now: now)
-                }
-            }
-        }
+        ) { _ in change { $0.socketFailed(now: $1) } }
     }
 
     // MARK: - Polling

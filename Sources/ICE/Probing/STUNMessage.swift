@@ -10,28 +10,13 @@ package struct STUNMessage: Equatable, Sendable {
         case request, indication, success, error
     }
 
-    /// Tells the responses to a request from all others: 12 bytes.
-    package struct TransactionID: Hashable, Sendable {
-        static let size = 12
-
-        package let bytes: [UInt8]
-
-        /// - Parameter bytes: 12 of them.
-        package init(_ bytes: [UInt8]) {
-            precondition(bytes.count == Self.size)
-            self.bytes = bytes
-        }
-
-        /// A random one.
-        package init() { bytes = (0..<Self.size).map { _ in .random(in: 0...255) } }
-    }
-
     static let headerSize = 20
     static let magicCookie: [UInt8] = [0x21, 0x12, 0xA4, 0x42]
 
     package var method: Method
     package var kind: Class
-    package var transaction: TransactionID
+    /// Tells the responses to a request from all others: 12 bytes.
+    package var transaction: [UInt8]
     /// The attributes before MESSAGE-INTEGRITY, if the message has it; never that one or FINGERPRINT.
     package var attributes: [STUNAttribute]
 
@@ -39,7 +24,7 @@ package struct STUNMessage: Equatable, Sendable {
         _ kind: Class,
         _ method: Method,
         _ attributes: [STUNAttribute] = [],
-        transaction: TransactionID = TransactionID()
+        transaction: [UInt8] = (0..<12).map { _ in .random(in: 0...255) }
     ) {
         (self.kind, self.method, self.transaction, self.attributes) = (kind, method, transaction, attributes)
     }
@@ -67,7 +52,7 @@ extension STUNMessage {
         // Two bits of the class lie between those of the method (§5).
         guard let kind = Class(rawValue: type >> 4 & 1 | type >> 7 & 2), let method = Method(rawValue: type & ~0x110)
         else { return nil }
-        self.init(kind, method, transaction: TransactionID(Array(bytes[8..<Self.headerSize])))
+        self.init(kind, method, transaction: Array(bytes[8..<Self.headerSize]))
         var isCovered = true
         guard let fields = STUNField.all(in: bytes) else { return nil }
         for field in fields {
@@ -78,7 +63,7 @@ extension STUNMessage {
             case STUNField.integrity: isCovered = false
             // Anybody may have added the rest (§14.5).
             case _ where isCovered:
-                attributes.append(STUNAttribute(field.type, field.value(in: bytes), in: transaction))
+                attributes.append(STUNAttribute(field.type, field.value(in: bytes)))
             default: break
             }
         }
@@ -105,23 +90,15 @@ extension STUNMessage {
 extension STUNMessage {
     /// The message's bytes.
     ///
-    /// - Parameters:
-    ///   - key: of a MESSAGE-INTEGRITY; nil for none.
-    ///   - hasFingerprint: whether a FINGERPRINT ends it.
-    package func encoded(key: STUNKey? = nil, hasFingerprint: Bool = false) -> [UInt8] {
+    /// - Parameter key: of a MESSAGE-INTEGRITY; nil for none.
+    package func encoded(key: STUNKey? = nil) -> [UInt8] {
         let type = method.rawValue | (kind.rawValue & 1) << 4 | (kind.rawValue & 2) << 7
-        var bytes = [UInt8(type >> 8), UInt8(type & 0xFF), 0, 0] + Self.magicCookie + transaction.bytes
-        for attribute in attributes {
-            STUNField.append(attribute.type, attribute.value(in: transaction), to: &bytes)
-        }
+        var bytes = [UInt8(type >> 8), UInt8(type & 0xFF), 0, 0] + Self.magicCookie + transaction
+        for attribute in attributes { STUNField.append(attribute.type, attribute.value, to: &bytes) }
         bytes = Self.lengthened(bytes, by: 0)
         if let key {
             bytes = Self.lengthened(bytes, by: STUNField.integritySize)
             STUNField.append(STUNField.integrity, key.code(of: bytes), to: &bytes)
-        }
-        if hasFingerprint {
-            bytes = Self.lengthened(bytes, by: STUNField.fingerprintSize)
-            STUNField.append(STUNField.fingerprint, Self.fingerprint(of: bytes[...]), to: &bytes)
         }
         return bytes
     }
@@ -152,8 +129,8 @@ extension STUNMessage {
 struct STUNField {
     static let integrity: UInt16 = 0x0008
     static let fingerprint: UInt16 = 0x8028
-    /// With their headers.
-    static let (integritySize, fingerprintSize) = (24, 8)
+    /// With its header.
+    static let integritySize = 24
     private static let headerSize = 4
 
     let type: UInt16

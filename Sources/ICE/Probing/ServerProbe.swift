@@ -29,7 +29,6 @@ package struct ServerProbe: Sendable {
         case binding
         /// An allocation, before the server has sent its realm and afterwards.
         case asking, loggingIn
-        /// The allocation is being released.
         case releasing
     }
 
@@ -38,23 +37,16 @@ package struct ServerProbe: Sendable {
         let realm: [UInt8]
         let nonce: [UInt8]
 
-        /// Nil if a response has none.
         init?(_ message: STUNMessage) {
-            var (realm, nonce): ([UInt8]?, [UInt8]?)
-            for attribute in message.attributes {
-                switch attribute {
-                case .realm(let bytes): realm = realm ?? bytes
-                case .nonce(let bytes): nonce = nonce ?? bytes
-                default: break
-                }
-            }
-            guard let realm, let nonce else { return nil }
+            let realms = message.attributes.compactMap { if case .realm(let bytes) = $0 { bytes } else { nil } }
+            let nonces = message.attributes.compactMap { if case .nonce(let bytes) = $0 { bytes } else { nil } }
+            guard let realm = realms.first, let nonce = nonces.first else { return nil }
             (self.realm, self.nonce) = (realm, nonce)
         }
     }
 
     private struct Request {
-        let transaction: STUNMessage.TransactionID
+        let transaction: [UInt8]
         let bytes: [UInt8]
         var sendCount = 1
         /// When it is sent again, or given up.
@@ -111,7 +103,6 @@ package struct ServerProbe: Sendable {
     /// The next datagram to send, or the next bytes of a stream.
     package mutating func takeOutput() -> [UInt8]? { outputs.isEmpty ? nil : outputs.removeFirst() }
 
-    /// Does what is due.
     package mutating func tick(at now: Instant) {
         guard var request, request.dueAt <= now else { return }
         guard !isStream, request.sendCount < Self.retransmissionIntervals.count else { return end(.noAnswer) }

@@ -1,19 +1,14 @@
 package import Time
 
-/// One session of an Engine.IO client. It opens over a WebSocket or by polling, upgrades from polling to a WebSocket,
-/// and answers the server's pings. Sans-IO: after each call, perform the actions of `takeOutputs`, and call `tick` when
-/// `nextDeadline` comes.
+/// One session of an Engine.IO client. It opens over a WebSocket, or by polling if none can be opened, and answers the
+/// server's pings. Sans-IO: after each call, perform the actions of `takeOutputs`, and call `tick` when `nextDeadline`
+/// comes.
 ///
-/// There is one GET and one POST at a time, and one WebSocket.
+/// There is one GET and one POST at a time, or one WebSocket.
 package struct EngineClient: Sendable {
-    package enum Transport: Sendable {
-        case webSocket, polling
-    }
-
     /// An action on requests or the WebSocket.
     package enum Action: Sendable, Equatable {
-        /// Opens a WebSocket; with a sid, to an existing session.
-        case openSocket(sid: String?)
+        case openSocket
         case send(EngineMessage)
         case closeSocket
         case get(sid: String?)
@@ -45,20 +40,9 @@ package struct EngineClient: Sendable {
         case unreachable(String)
     }
 
-    /// The upgrade from polling to a WebSocket.
-    private enum Upgrade {
-        case none
-        case opening
-        /// The server has not answered yet.
-        case probing
-        /// The WebSocket takes over once the requests under way are over.
-        case pausing
-    }
-
     private struct Polling {
         var isGetting = false
         var isPosting = false
-        var upgrade = Upgrade.none
     }
 
     private enum State {
@@ -69,37 +53,15 @@ package struct EngineClient: Sendable {
         case ended
     }
 
-    /// The longest time for opening a session.
     private static let openTimeout = Duration.seconds(20)
-    /// The longest time for the WebSocket's answer in an upgrade.
-    private static let upgradeTimeout = Duration.seconds(10)
 
-    private let transports: [Transport]
-    private var state: State
+    private var state = State.openingSocket
     private var handshake: EngineHandshake?
-    private var deadline: Instant?
-    private var upgradeDeadline: Instant?
+    package private(set) var nextDeadline: Instant?
     private var waiting: [EnginePacket] = []
-    private var outputs: [Output] = []
+    private var outputs: [Output] = [.transport(.openSocket)]
 
-    /// Begins to open a session.
-    ///
-    /// - Parameter transports: those to use. With polling first, the session upgrades to a WebSocket if the server
-    ///   offers it. With the WebSocket first, it polls if none can be opened.
-    package init(transports: [Transport] = [.webSocket, .polling], now: Instant) {
-        precondition(!transports.isEmpty)
-        self.transports = transports
-        deadline = now + Self.openTimeout
-        if transports[0] == .webSocket {
-            state = .openingSocket
-            outputs = [.transport(.openSocket(sid: nil))]
-        } else {
-            state = .openingByPoll
-            outputs = [.transport(.get(sid: nil))]
-        }
-    }
-
-    package var nextDeadline: Instant? { earliest(deadline, upgradeDeadline) }
+    package init(now: Instant) { nextDeadline = now + Self.openTimeout }
 
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
@@ -120,8 +82,7 @@ package struct EngineClient: Sendable {
     }
 
     package mutating func tick(now: Instant) {
-        if let upgradeDeadline, upgradeDeadline <= now { giveUpUpgrade() }
-        guard let deadline, deadline <= now else { return }
+        guard let nextDeadline, nextDeadline <= now else { return }
         switch state {
         case .openingSocket, .openingByPoll: end(.notOpened)
         case .polling, .webSocket: end(.silent)
@@ -131,37 +92,20 @@ package struct EngineClient: Sendable {
 
     /// Accounts for a suspend of the machine: its clock stood still, and the server's did not. Deadlines of the server
     /// that passed meanwhile have failed. Call `tick` afterwards.
-    package mutating func slept(for time: Duration) {
-        deadline = deadline.map { $0 - time }
-        upgradeDeadline = upgradeDeadline.map { $0 - time }
-    }
+    package mutating func slept(for time: Duration) { nextDeadline = nextDeadline.map { $0 - time } }
 
     // MARK: - Events of the WebSocket
 
-    package mutating func socketOpened() {
-        guard case .polling(var polling) = state, case .opening = polling.upgrade else { return }
-        polling.upgrade = .probing
-        state = .polling(polling)
-        act(.send(EnginePacket.ping(EnginePacket.probe).frame))
-    }
-
-    /// - Parameter end: `refused` or `unreachable`.
-    package mutating func socketFailed(_ end: End) {
-        switch state {
-        case .openingSocket where transports.contains(.polling):
-            state = .openingByPoll
-            act(.get(sid: nil))
-        case .openingSocket: self.end(end)
-        case .polling: giveUpUpgrade()
-        case .openingByPoll, .webSocket, .ended: break
-        }
+    package mutating func socketFailed() {
+        guard case .openingSocket = state else { return }
+        state = .openingByPoll
+        act(.get(sid: nil))
     }
 
     package mutating func socketLost() {
         switch state {
         case .openingSocket, .webSocket: end(.connectionLost)
-        case .polling: giveUpUpgrade()
-        case .openingByPoll, .ended: break
+        case .openingByPoll, .polling, .ended: break
         }
     }
 
@@ -172,14 +116,8 @@ package struct EngineClient: Sendable {
             state = .webSocket
             open(handshake, now: now)
         case (.webSocket, let packet?): receive(packet, now: now)
-        case (.polling(var polling), .pong(EnginePacket.probe)?):
-            guard case .probing = polling.upgrade else { return }
-            polling.upgrade = .pausing
-            state = .polling(polling)
-            goOver()
         case (.openingSocket, _), (.webSocket, nil): end(.protocolViolated)
-        case (.polling, _): giveUpUpgrade()
-        case (.openingByPoll, _), (.ended, _): break
+        case (.openingByPoll, _), (.polling, _), (.ended, _): break
         }
     }
 
@@ -196,7 +134,6 @@ package struct EngineClient: Sendable {
             state = .polling(Polling())
             open(handshake, now: now)
             receive(packets.dropFirst(), now: now)
-            beginUpgrade(handshake, now: now)
         case .polling(var polling):
             polling.isGetting = false
             state = .polling(polling)
@@ -237,7 +174,7 @@ package struct EngineClient: Sendable {
 
     private mutating func waitForPing(_ now: Instant) {
         guard let handshake else { return }
-        deadline = now + .milliseconds(handshake.pingInterval + handshake.pingTimeout)
+        nextDeadline = now + .milliseconds(handshake.pingInterval + handshake.pingTimeout)
     }
 
     private mutating func receive(_ packets: ArraySlice<EnginePacket>, now: Instant) {
@@ -270,7 +207,6 @@ package struct EngineClient: Sendable {
     /// Makes the requests that are due.
     private mutating func request() {
         guard case .polling(var polling) = state, let handshake else { return }
-        if case .pausing = polling.upgrade { return goOver() }
         if !polling.isGetting {
             polling.isGetting = true
             act(.get(sid: handshake.sid))
@@ -294,48 +230,14 @@ package struct EngineClient: Sendable {
         return EnginePayload.body(of: waiting.prefix(count))
     }
 
-    private mutating func beginUpgrade(_ handshake: EngineHandshake, now: Instant) {
-        guard transports[0] == .polling, transports.contains(.webSocket), handshake.upgrades.contains("websocket"),
-            case .polling(var polling) = state
-        else { return }
-        polling.upgrade = .opening
-        state = .polling(polling)
-        upgradeDeadline = now + Self.upgradeTimeout
-        act(.openSocket(sid: handshake.sid))
-    }
-
-    private mutating func giveUpUpgrade() {
-        guard case .polling(var polling) = state else { return }
-        polling.upgrade = .none
-        state = .polling(polling)
-        upgradeDeadline = nil
-        act(.closeSocket)
-        request()
-    }
-
-    /// The WebSocket takes over once no request is under way.
-    private mutating func goOver() {
-        guard case .polling(let polling) = state, case .pausing = polling.upgrade, !polling.isGetting,
-            !polling.isPosting
-        else { return }
-        state = .webSocket
-        upgradeDeadline = nil
-        act(.send(EnginePacket.upgrade.frame))
-        for packet in waiting { act(.send(packet.frame)) }
-        waiting = []
-    }
-
     private mutating func end(_ end: End) {
         switch state {
         case .ended: return
         case .openingSocket, .webSocket: act(.closeSocket)
-        case .openingByPoll: act(.cancelRequests)
-        case .polling(let polling):
-            if case .none = polling.upgrade {} else { act(.closeSocket) }
-            act(.cancelRequests)
+        case .openingByPoll, .polling: act(.cancelRequests)
         }
         state = .ended
-        (deadline, upgradeDeadline, waiting) = (nil, nil, [])
+        (nextDeadline, waiting) = (nil, [])
         outputs.append(.ended(end))
     }
 }

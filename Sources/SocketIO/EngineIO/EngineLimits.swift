@@ -9,8 +9,6 @@ package struct EngineLimits: Sendable {
     package struct Rate: Sendable {
         package var burst: Double
         package var perSecond: Double
-
-        package init(burst: Double, perSecond: Double) { (self.burst, self.perSecond) = (burst, perSecond) }
     }
 
     /// Sessions at once.

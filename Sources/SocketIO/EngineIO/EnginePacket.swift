@@ -98,15 +98,9 @@ package struct EngineHandshake: Sendable, Equatable {
     package var pingTimeout: Int
     /// Bytes of the body of a request; nil if the server does not say.
     package var maxPayload: Int?
+}
 
-    package init(sid: String, upgrades: [String], pingInterval: Int, pingTimeout: Int, maxPayload: Int?) {
-        self.sid = sid
-        self.upgrades = upgrades
-        self.pingInterval = pingInterval
-        self.pingTimeout = pingTimeout
-        self.maxPayload = maxPayload
-    }
-
+extension EngineHandshake {
     /// Nil if the text is no handshake, or its times are not between 1 ms and 1 day.
     fileprivate init?(_ text: [UInt8]) {
         let json = JSONText(text)
@@ -158,7 +152,6 @@ package enum EnginePayload {
         return packets
     }
 
-    /// A body that holds packets.
     package static func body(of packets: some Sequence<EnginePacket>) -> [UInt8] {
         Array(packets.map(piece).joined(separator: [separator]))
     }

@@ -33,7 +33,6 @@ extension EngineServer {
     /// Sets when a session ends; nil for never. The last call counts.
     mutating func expire(_ sid: String, at instant: Instant?) { change(sid) { $0.expire(at: instant) } }
 
-    /// Sets how many bytes a user of the server keeps for a session.
     mutating func setKept(_ bytes: Int, for sid: String) {
         sessions.setKept(bytes, for: sid)
         boundKept()

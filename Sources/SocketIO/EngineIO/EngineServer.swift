@@ -72,7 +72,6 @@ package struct EngineServer: Sendable {
     private var gets = HeldGets()
     /// Networks with too many held GETs, and when the oldest of these has been held for long enough.
     private var crowded: [String: Instant] = [:]
-    /// The session of each WebSocket.
     private var sockets: [UInt64: String] = [:]
     private var outputs: [Output] = []
 

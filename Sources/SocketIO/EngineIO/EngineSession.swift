@@ -209,7 +209,6 @@ package struct EngineSession: Sendable {
         }
     }
 
-    /// A WebSocket is gone.
     package mutating func lost(socket: UInt64) {
         switch transport {
         case .webSocket(socket):

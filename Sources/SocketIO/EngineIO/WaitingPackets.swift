@@ -6,7 +6,6 @@ struct WaitingPackets: Sendable {
     private static let answerSize = 64_000
 
     private var packets: [EnginePacket] = []
-    /// Bytes that the packets take.
     private(set) var size = 0
 
     var isEmpty: Bool { packets.isEmpty }

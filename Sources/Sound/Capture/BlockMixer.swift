@@ -55,10 +55,8 @@ struct BlockMixer {
     /// Removes a stream. Samples that are not in a block are dropped.
     mutating func remove(_ id: Int) { entries.removeAll { $0.id == id } }
 
-    /// The numbers of all streams.
     var ids: [Int] { entries.map(\.id) }
 
-    /// A stream by its number.
     subscript(id: Int) -> CapturedStream? {
         entries.first { $0.id == id }?.stream
     }

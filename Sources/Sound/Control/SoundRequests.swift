@@ -5,7 +5,6 @@ import Time
 
 /// Requests of commands to the sound process. Any thread adds one, and the process's own thread answers it.
 package final class SoundRequests: Sendable {
-    /// One request that waits for its answer.
     final class Waiting: Sendable {
         let request: SoundRequest
         private let reply = Mutex<SoundReply?>(nil)
@@ -59,7 +58,6 @@ package final class SoundRequests: Sendable {
     /// Readable after `wake`.
     var descriptor: Int32 { signal.raw }
 
-    /// The requests since the last call.
     func takeWaiting() -> [Waiting] {
         signal.clear()
         return state.withLock { state in

@@ -17,7 +17,6 @@ final class TalkMixer: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets the factor of all samples.
     func setGain(_ gain: Float) { state.withLock { $0.gain = gain } }
 
     // MARK: - The reading thread
@@ -49,7 +48,6 @@ final class TalkMixer: Sendable {
         state.withLock { state in (state.isPossible, state.heardAt.map { now < $0 + Self.tail } ?? false) }
     }
 
-    /// Writes the next mixed samples.
     func play(into samples: UnsafeMutableBufferPointer<Int16>) {
         state.withLock { state in
             var sums = state.sums

@@ -25,12 +25,8 @@ final class PulseConnection {
     private var isAsking = false
     private var askedAt = Instant.start
 
-    /// Prepares a connection.
-    ///
-    /// - Parameters:
-    ///   - server: its address; nil for the one in the environment (PULSE_SERVER), or the user's own.
-    ///   - report: gets `connected` or `serverLost`, then `viewed` with each list, and `answered`; never within this
-    ///     call.
+    /// - Parameter report: gets `connected` or `serverLost`, then `viewed` with each list, and `answered`; never within
+    ///   this call.
     init(_ loop: PulseLoop, to server: String? = nil, report: @escaping (SoundSession.Event) -> Void) {
         (context, self.server, self.report) = (loop.makeContext(), server, report)
         pa_context_set_state_callback(context, { _, this in PulseConnection.of(this).noteState() }, address)
@@ -125,33 +121,19 @@ final class PulseConnection {
             return
         }
         found = ServerView()
-        release(
-            pa_context_get_server_info(context, { _, info, this in PulseConnection.of(this).receive(info) }, address)
-        )
-        release(
-            pa_context_get_source_info_list(
-                context,
-                { _, info, end, this in if end == 0 { PulseConnection.of(this).receive(info) } },
-                address
-            )
-        )
-        release(
-            pa_context_get_sink_info_list(
-                context,
-                { _, info, end, this in if end == 0 { PulseConnection.of(this).receive(info) } },
-                address
-            )
-        )
-        release(
-            pa_context_get_sink_input_info_list(
-                context,
-                { _, info, end, this in
-                    let this = PulseConnection.of(this)
-                    if end == 0 { this.receive(info) } else { this.endLook() }
-                },
-                address
-            )
-        )
+        let server: pa_server_info_cb_t = { _, info, this in PulseConnection.of(this).receive(info) }
+        let source: pa_source_info_cb_t = { _, info, end, this in
+            if end == 0 { PulseConnection.of(this).receive(info) }
+        }
+        let sink: pa_sink_info_cb_t = { _, info, end, this in if end == 0 { PulseConnection.of(this).receive(info) } }
+        let input: pa_sink_input_info_cb_t = { _, info, end, this in
+            let this = PulseConnection.of(this)
+            if end == 0 { this.receive(info) } else { this.endLook() }
+        }
+        release(pa_context_get_server_info(context, server, address))
+        release(pa_context_get_source_info_list(context, source, address))
+        release(pa_context_get_sink_info_list(context, sink, address))
+        release(pa_context_get_sink_input_info_list(context, input, address))
     }
 
     /// Replies come in the order of the requests.

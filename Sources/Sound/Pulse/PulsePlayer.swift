@@ -95,9 +95,9 @@ final class PulsePlayer {
     private var bufferAttributes: pa_buffer_attr {
         pa_buffer_attr(
             maxlength: .max,
-            tlength: Self.bytes(of: latency),
+            tlength: bytes(of: latency, channels: 1),
             prebuf: 0,
-            minreq: Self.bytes(of: Self.piece),
+            minreq: bytes(of: Self.piece, channels: 1),
             fragsize: .max
         )
     }
@@ -110,7 +110,7 @@ final class PulsePlayer {
         guard latency < Self.latencies.upperBound, now >= mayGrowAt else { return }
         (latency, mayGrowAt) = (latency * 2, now + Self.growthInterval)
         var buffer = bufferAttributes
-        if let operation = pa_stream_set_buffer_attr(stream, &buffer, nil, nil) { pa_operation_unref(operation) }
+        release(pa_stream_set_buffer_attr(stream, &buffer, nil, nil))
     }
 
     /// Whether the server has not played requested samples for long. Only PipeWire reports that.
@@ -133,10 +133,6 @@ final class PulsePlayer {
 
     private static func of(_ address: UnsafeMutableRawPointer?) -> PulsePlayer {
         Unmanaged<PulsePlayer>.fromOpaque(address!).takeUnretainedValue()
-    }
-
-    private static func bytes(of time: Duration) -> UInt32 {
-        UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * MemoryLayout<Int16>.size)
     }
 
     private func noteState() { if let event = state(of: stream, id) { tell(event) } }

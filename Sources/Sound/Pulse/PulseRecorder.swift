@@ -130,16 +130,12 @@ final class PulseRecorder {
 
     private func buffer(of piece: Duration) -> pa_buffer_attr {
         pa_buffer_attr(
-            maxlength: bytes(of: Self.mostKept),
+            maxlength: bytes(of: Self.mostKept, channels: target.channels),
             tlength: .max,
             prebuf: .max,
             minreq: .max,
-            fragsize: bytes(of: piece)
+            fragsize: bytes(of: piece, channels: target.channels)
         )
-    }
-
-    private func bytes(of time: Duration) -> UInt32 {
-        UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * frameBytes)
     }
 
     // MARK: - Replies of the server
@@ -177,7 +173,7 @@ final class PulseRecorder {
         asking = nil
         guard isKnown, let found = pa_stream_get_timing_info(stream)?.pointee else { return }
         if found.read_index_corrupt != 0 || found.write_index_corrupt != 0 { return }
-        let mostAhead = Int64(bytes(of: Self.longestLatency))
+        let mostAhead = Int64(bytes(of: Self.longestLatency, channels: target.channels))
         let ahead: Int64
         switch check.take(recorded: found.write_index, sent: found.read_index, mostAhead: mostAhead) {
         case .ahead(let count): ahead = count

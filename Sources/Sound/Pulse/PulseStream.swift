@@ -1,6 +1,12 @@
 import CPulse
+import FrameBridge
 
 // Common parts of recorders and players.
+
+/// The bytes of that much sound in a stream.
+func bytes(of time: Duration, channels: Int) -> UInt32 {
+    UInt32(Int(time / .milliseconds(1)) * SoundBlock.sampleRate / 1000 * MemoryLayout<Int16>.size * channels)
+}
 
 /// The event for a stream's state; nil if it needs none.
 func state(of stream: OpaquePointer, _ id: Int) -> SoundSession.Event? {

@@ -64,7 +64,6 @@ struct SoundSession {
         (self.wish, self.mute, self.isPart) = (wish, mute, isPart)
     }
 
-    /// The next action; nil if there is none.
     mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
 
     /// The instant of the next action if no event comes.
@@ -237,7 +236,6 @@ struct SoundSession {
         actions.append(.open(lastID, target))
     }
 
-    /// The wanted recordings and playback, and obstacles to them.
     private func wanted(of view: ServerView) -> (targets: [SoundTarget], obstacles: [Subject: SoundNote]) {
         var targets: [SoundTarget] = []
         var obstacles: [Subject: SoundNote] = [:]

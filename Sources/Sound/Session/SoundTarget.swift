@@ -20,7 +20,6 @@ enum SoundTarget: Hashable, Sendable {
 }
 
 extension SoundSession {
-    /// An event, with its results.
     enum Event: Equatable {
         case wished(SoundWish)
         case muted(SoundMute)

@@ -12,14 +12,6 @@ final class DTLSConnection {
         case failed(DTLSError)
     }
 
-    /// Bytes of a datagram. A path with smaller ones is not worth a video stream.
-    private static let maximumDatagramSize = 1200
-    /// Bytes of the largest message in one datagram, without the record's header, the nonce and the tag (RFC 6347 §4.1,
-    /// RFC 5288 §3).
-    private static let largestMessage = maximumDatagramSize - 13 - 8 - 16
-    /// Bytes of messages, with an overhead for each, that are kept until they are taken.
-    private static let dataLimit = 65_536
-    private static let messageOverhead = 64
     /// The largest record (RFC 6347 §4.1).
     private static let largestRecord = 1 << 14
 
@@ -35,8 +27,6 @@ final class DTLSConnection {
     private let ssl: OpaquePointer
     private let input: OpaquePointer
     private let output = DatagramOutput()
-    private var data: [[UInt8]] = []
-    private var dataSize = 0
 
     /// - Parameter expected: the fingerprints in the peer's session description. One of them must match its
     ///   certificate.
@@ -49,7 +39,7 @@ final class DTLSConnection {
         // An empty input is not the end: more may come.
         BIO_ctrl(input, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, nil)
         SSL_set_bio(ssl, input, sink)
-        oriel_set_mtu(ssl, Self.maximumDatagramSize)
+        oriel_set_mtu(ssl, PeerSession.maximumDatagramSize)
         DTLS_set_timer_cb(ssl) { _, timeout in
             timeout == 0 ? DTLSConnection.firstTimeout : min(timeout * 2, DTLSConnection.longestTimeout)
         }
@@ -102,23 +92,6 @@ final class DTLSConnection {
 
     func takeDatagrams() -> [[UInt8]] { output.takeDatagrams() }
 
-    /// The peer's messages since the last call, in their order.
-    func takeData() -> [[UInt8]] {
-        defer {
-            data.removeAll()
-            dataSize = 0
-        }
-        return data
-    }
-
-    /// Sends a message. Returns false if it does not fit into a datagram, or there is no association.
-    func send(_ message: [UInt8]) -> Bool {
-        guard case .established = state, 1...Self.largestMessage ~= message.count else { return false }
-        ERR_clear_error()
-        defer { ERR_clear_error() }
-        return SSL_write(ssl, message, Int32(message.count)) == Int32(message.count)
-    }
-
     private func advance() {
         ERR_clear_error()
         if case .handshaking = state {
@@ -133,15 +106,11 @@ final class DTLSConnection {
         }
     }
 
-    /// Reads messages until none is left, or the peer says goodbye. OpenSSL answers a repeated last flight by itself.
+    /// Reads until nothing is left, or the peer says goodbye. Its messages are dropped: nothing here uses data channels.
+    /// OpenSSL answers a repeated last flight by itself.
     private func readToEnd() {
         var buffer = [UInt8](repeating: 0, count: Self.largestRecord)
-        while case let count = Int(SSL_read(ssl, &buffer, Int32(buffer.count))), count > 0 {
-            let size = count + Self.messageOverhead
-            guard dataSize + size <= Self.dataLimit else { continue }
-            dataSize += size
-            data.append(Array(buffer[..<count]))
-        }
+        while SSL_read(ssl, &buffer, Int32(buffer.count)) > 0 {}
         // A malformed datagram is dropped (RFC 6347 §4.1.2.7). A goodbye or a fatal alert ends the association.
         if SSL_get_shutdown(ssl) != 0 { state = .closed }
         ERR_clear_error()

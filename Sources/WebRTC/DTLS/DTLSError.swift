@@ -2,11 +2,8 @@ internal import COpenSSL
 
 /// The reason why there is no DTLS association.
 package enum DTLSError: Error, Equatable, CustomStringConvertible {
-    /// OpenSSL failed, with its words.
     case openSSL(call: String, reason: String)
-    /// The peer's certificate does not match the fingerprint in its session description.
     case wrongFingerprint
-    /// The peer and this side have no SRTP profile in common.
     case noSRTPProfile
 
     package var description: String {

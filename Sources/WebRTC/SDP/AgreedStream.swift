@@ -20,7 +20,6 @@ package struct AgreedStream: Equatable, Sendable {
     let extensions: [String]
     /// The index of the description.
     let section: Int
-    /// Whether this side sends in the description.
     package internal(set) var isSent = true
     /// Whether this side receives the peer's stream in the description. It sends, receives, or both.
     package internal(set) var isReceived = false

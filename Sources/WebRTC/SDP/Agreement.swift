@@ -6,7 +6,6 @@ package struct Agreement: Equatable, Sendable {
     /// The streams in the order of the descriptions; 1…`StreamBundle.limit`.
     package let streams: [AgreedStream]
     package let remote: TransportParameters
-    /// This side's role in the handshake.
     package let role: DTLSRole
 
     /// The video stream, the first if there are several; nil if there is none.

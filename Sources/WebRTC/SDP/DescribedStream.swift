@@ -70,12 +70,10 @@ extension SessionDescription.Media {
 
     var isProtectedRTP: Bool { transport.hasSuffix("TLS/RTP/SAVPF") || transport.hasSuffix("TLS/RTP/SAVP") }
 
-    /// Whether the peer wants to receive.
     package func receives(in description: SessionDescription) -> Bool {
         ["sendrecv", "recvonly"].contains(direction(in: description))
     }
 
-    /// Whether the peer wants to send.
     func sends(in description: SessionDescription) -> Bool {
         ["sendrecv", "sendonly"].contains(direction(in: description))
     }

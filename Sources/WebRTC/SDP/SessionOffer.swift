@@ -5,7 +5,6 @@ package import RTP
 package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
     /// It answers another offer.
     case mismatched(String)
-    /// It rejects all streams.
     case nothingWanted
     /// A part that WebRTC demands is missing or malformed.
     case incomplete(String)
@@ -59,7 +58,6 @@ package struct SessionOffer: Equatable, Sendable {
         return offer
     }
 
-    /// The streams that the peer accepts.
     package func agreement(in answer: SessionDescription) throws(UnacceptableAnswer) -> Agreement {
         guard answer.media.count == streams.count else {
             throw .mismatched("has \(answer.media.count) media descriptions for \(streams.count)")

@@ -22,14 +22,14 @@ package struct ICECredentials: Equatable, Sendable {
 
     /// New credentials of letters and digits alone: some servers take "+" and "/" for operators of a pattern. The
     /// fragment has 47 random bits and the password 142. RFC 8445 §5.3 demands 24 and 128.
-    package init(using random: inout some RandomNumberGenerator) {
-        fragment = Self.text(8, using: &random)
-        password = Self.text(24, using: &random)
+    package init() {
+        fragment = Self.text(8)
+        password = Self.text(24)
     }
 
-    private static func text(_ length: Int, using random: inout some RandomNumberGenerator) -> String {
+    private static func text(_ length: Int) -> String {
         let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-        return String((0..<length).map { _ in characters[Int.random(in: 0..<characters.count, using: &random)] })
+        return String((0..<length).map { _ in characters[Int.random(in: 0..<characters.count)] })
     }
 }
 

@@ -11,9 +11,6 @@ import Time
 @Suite struct PresenceTests {
     /// The clients, two of a room, with all below them, and the server's rooms.
     private struct Day {
-        static let ways: [[EngineClient.Transport]] = [
-            [.webSocket], [.polling], [.polling, .webSocket], [.webSocket, .polling],
-        ]
         static let clientCount = 4
 
         var simulation: SocketSimulation
@@ -33,7 +30,7 @@ import Time
                 (introduction.name, introduction.receives) = ("\(client)", true)
                 sessions.append(RoomSession(room: Self.room(of: client), introduction))
                 let token = JSONText(object: [("token", JSONText(string: "token \(client)"))])
-                simulation.add(Self.ways[client % Self.ways.count], payload: token)
+                simulation.add(hasSockets: client % 2 == 0, payload: token)
             }
         }
 

@@ -202,7 +202,6 @@ import WebRTC
                     to: server.origin,
                     path: "/socket.io/",
                     payload: JSONText(object: []),
-                    transports: [.webSocket],
                     by: web
                 ) { [weak self] output, _ in self?.take(output, messages) }
                 connection.withLock { $0 = made }

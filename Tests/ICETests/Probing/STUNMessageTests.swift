@@ -3,7 +3,7 @@ import Testing
 
 /// The test vectors of RFC 5769, and what is written for others.
 @Suite struct STUNMessageTests {
-    private static let transaction = STUNMessage.TransactionID(bytes("b7e7a701bc34d686fa87dfae"))
+    private static let transaction = bytes("b7e7a701bc34d686fa87dfae")
     private static let shortTerm = STUNKey(password: "VOkJxbRl1RmTxUk/WvJxBt")
 
     /// §2.1.
@@ -43,14 +43,9 @@ import Testing
         #expect(!STUNMessage.isAuthentic(Self.request, key: STUNKey(password: "another")))
     }
 
-    @Test(arguments: [
-        (response, STUNAddress([192, 0, 2, 1], port: 32853)),
-        (response6, STUNAddress(bytes("20010db81234567800112233445566 77".filter { $0 != " " }), port: 32853)),
-    ])
-    func anAddressIsRead(bytes: [UInt8], address: STUNAddress) throws {
+    @Test(arguments: [response, response6]) func aResponseIsRead(bytes: [UInt8]) throws {
         let message = try #require(STUNMessage(parsing: bytes))
-        #expect(message.kind == .success)
-        #expect(message.attributes.contains(.mappedAddress(address)))
+        #expect(message.kind == .success && message.transaction == Self.transaction)
         #expect(STUNMessage.isAuthentic(bytes, key: Self.shortTerm))
         // Written again it has another filling, and so another code.
         #expect(STUNMessage(parsing: message.encoded()) == message)
@@ -75,11 +70,11 @@ import Testing
             .allocate,
             [
                 .errorCode(486, reason: Array("Allocation Quota Reached".utf8)), .lifetime(600), .udp, .realm([1]),
-                .nonce([]), .relayedAddress(STUNAddress([192, 0, 2, 9], port: 49152)), .other(0x802F, [1, 2, 3]),
+                .nonce([]), .other(0x802F, [1, 2, 3]),
             ]
         )
         let key = STUNKey(password: "p")
-        let bytes = message.encoded(key: key, hasFingerprint: true)
+        let bytes = message.encoded(key: key)
         #expect(STUNMessage(parsing: bytes) == message && STUNMessage.isAuthentic(bytes, key: key))
         #expect(message.error?.code == 486)
         for method in [STUNMessage.Method.binding, .allocate, .refresh] {

@@ -34,7 +34,7 @@ import Time
             key: STUNKey? = nil
         ) {
             let answer = STUNMessage(kind, request.method, attributes, transaction: request.transaction)
-            probe.receive(answer.encoded(key: key, hasFingerprint: true), at: now)
+            probe.receive(answer.encoded(key: key), at: now)
         }
 
         mutating func refuse(
@@ -76,7 +76,7 @@ import Time
         let request = try scene.request()
         #expect(request.kind == .request && request.method == .binding && request.attributes.isEmpty)
         #expect(!scene.probe.isOver && scene.probe.result == nil)
-        scene.answer(request, .success, [.mappedAddress(STUNAddress([192, 0, 2, 1], port: 9))])
+        scene.answer(request, .success)
         #expect(scene.probe.result == .works && scene.probe.isOver && scene.probe.deadline == nil)
     }
 
