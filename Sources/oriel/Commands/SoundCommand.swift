@@ -42,9 +42,7 @@ struct SoundCommand: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
 
     func validate() throws {
-        if let volume, !(0...SoundWish.loudest ~= volume) {
-            throw ValidationError("--volume \(volume) is out of range: give 0 to 255.")
-        }
+        if let volume { try require("--volume", volume, in: 0...SoundWish.loudest) }
     }
 
     func run() throws {

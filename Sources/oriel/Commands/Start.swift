@@ -89,9 +89,7 @@ struct SourceOptions: ParsableArguments {
     )
     var bridge = FrameStorage.file
 
-    func validate() throws {
-        guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
-    }
+    func validate() throws { try require("--fps", fps, in: 1...240) }
 
     func settings(of broadcast: BroadcastOptions) throws -> CaptureProcessSettings {
         var settings = CaptureProcessSettings(of: try broadcast.path)

@@ -25,11 +25,7 @@ struct TalkOptions: ParsableArguments {
     )
     var talkers = TalkSettings().talkers
 
-    func validate() throws {
-        guard Floor.placeLimits ~= talkers else {
-            throw ValidationError("--talkers \(talkers) is out of range: give 1 to 4.")
-        }
-    }
+    func validate() throws { try require("--talkers", talkers, in: Floor.placeLimits) }
 }
 
 extension TalkSettings {
