@@ -9,6 +9,7 @@ import Time
 
 @testable import Access
 @testable import Calls
+@testable import FrameBridge
 @testable import Sender
 @testable import oriel
 
@@ -178,7 +179,7 @@ import Time
     // MARK: - Other commands
 
     @Test func inspectTellsAllThatIsKnown() throws {
-        let holder = InspectionReport.Holder(pid: 5, program: "oriel")
+        let holder = LockHolder(pid: 5, program: "oriel")
         let report = InspectionReport(
             directory: Self.path,
             state: "active",
