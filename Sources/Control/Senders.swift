@@ -4,12 +4,14 @@ import Time
 
 /// The senders of a broadcast, as commands reach them.
 package struct Senders {
+    package typealias Report = (pid: Int32, report: Result<SenderSnapshot, ControlError>)
+
     private let broadcast: BridgeDirectory
 
     package init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
     /// Asks all senders for their status. Senders that have ended meanwhile are left out.
-    package func reports() -> [(pid: Int32, report: Result<SenderSnapshot, ControlError>)] {
+    package func reports() -> [Report] {
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         // All are asked before the first reply is awaited: a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { folder in
@@ -85,20 +87,14 @@ package struct Senders {
     /// - Parameters:
     ///   - somebody: whom, for people, such as `viewer 2`.
     ///   - does: what that one does, such as `looks in`.
+    ///   - reports: of all senders, if they have been asked already.
     package func holder(
         of somebody: String,
         who does: String,
+        in reports: [Report]? = nil,
         where has: (SenderSnapshot) -> Bool
     ) throws(ControlError) -> Int32 {
-        try holder(of: somebody, who: does, in: reports(), where: has)
-    }
-
-    private func holder(
-        of somebody: String,
-        who does: String,
-        in reports: [(pid: Int32, report: Result<SenderSnapshot, ControlError>)],
-        where has: (SenderSnapshot) -> Bool
-    ) throws(ControlError) -> Int32 {
+        let reports = reports ?? self.reports()
         guard !reports.isEmpty else { throw noSender() }
         let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
         if holders.count > 1 {
@@ -135,10 +131,5 @@ package struct Senders {
 
 /// - Throws: the first error.
 private func firstVisitor(_ results: [Result<Visitor?, ControlError>]) throws(ControlError) -> Visitor? {
-    var first: Visitor?
-    for result in results {
-        let visitor = try result.get()
-        first = first ?? visitor
-    }
-    return first
+    try results.map { result throws(ControlError) in try result.get() }.lazy.compactMap(\.self).first
 }
