@@ -84,7 +84,6 @@ package struct TURNServer: Spelled, CustomStringConvertible {
 /// A host as it stands in a URL: an IPv6 address in brackets.
 package func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
-/// A host and its port.
 private func parsePlace(_ text: String, defaultPort: UInt16) throws(ConfigurationError) -> (String, UInt16) {
     let hasPort = text.contains(":") && !text.hasSuffix("]")
     let address = ListenAddress(parsing: hasPort ? text : "\(text):\(defaultPort)")

@@ -131,7 +131,6 @@ package protocol ProcessSettings: Codable, Sendable {
     var goesOn: Bool { get set }
 }
 
-/// A sender process.
 package struct SenderProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     /// As the command line has them.
@@ -167,7 +166,6 @@ package struct SenderProcessSettings: ProcessSettings, Equatable {
     package init(of broadcast: String, into calls: [String]) { (self.broadcast, self.calls) = (broadcast, calls) }
 }
 
-/// A capture process.
 package struct CaptureProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     package var display: String?
@@ -184,7 +182,6 @@ package struct CaptureProcessSettings: ProcessSettings, Equatable {
     package init(of broadcast: String) { self.broadcast = broadcast }
 }
 
-/// A sound process.
 package struct SoundProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     package var wish = SoundWish()

@@ -42,7 +42,6 @@ package final class ControlClient<Status: Codable & Sendable> {
         }
     }
 
-    /// Waits until what was asked for is done.
     @discardableResult
     package func done(until deadline: Instant) throws(ControlError) -> Visitor? {
         switch try reply(until: deadline) {
@@ -52,7 +51,6 @@ package final class ControlClient<Status: Codable & Sendable> {
         }
     }
 
-    /// Waits for the status that was asked for.
     package func status(until deadline: Instant) throws(ControlError) -> Status {
         guard case .status(let status) = try reply(until: deadline) else { throw .babbles(process) }
         return status
@@ -65,7 +63,6 @@ extension SenderClient {
     /// How long a command gives all senders for one request.
     package static var patience: Duration { .seconds(2) }
 
-    /// Asks a sender, without waiting for its reply.
     package convenience init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
         // A reply tells of thousands of viewers.
         self.init(to: .sender(pid: folder.pid), asking: request, until: deadline, replyLimit: 4 << 20) {
@@ -83,13 +80,11 @@ package struct SoundClient {
 
     package init(of directory: BridgeDirectory) { self.directory = directory }
 
-    /// Asks for something that is done or refused.
     package func ask(for request: SoundRequest) throws(ControlError) {
         let deadline: Instant = MonotonicClock.now() + Self.patience
         try client(asking: request, until: deadline).done(until: deadline)
     }
 
-    /// Asks how it is.
     package func status() throws(ControlError) -> SoundSnapshot {
         let deadline: Instant = MonotonicClock.now() + Self.patience
         return try client(asking: .status, until: deadline).status(until: deadline)

@@ -6,21 +6,14 @@ package enum SenderRequest: ControlRequest, Equatable {
     package static let limit = 65_536
 
     case status
-    /// Sends away the viewer of this number.
     case kick(viewer: ParticipantID)
-    /// Lets the viewer of this number speak, or no more.
     case talk(viewer: ParticipantID, isOn: Bool)
-    /// Lets in who knocks with this number.
     case accept(knock: Int)
-    /// Sends away who knocks with this number.
     case reject(knock: Int)
     /// Has those of a name ask again who were let in; nil for all.
     case forget(name: String?)
-    /// From now on, renditions have this target of rate control, in bits a second.
     case setBitrate(bitrateBps: Int)
-    /// Begins a call.
     case add(call: Addition)
-    /// Leaves a call, by its name.
     case leave(call: String)
 
     /// A call that is to begin, with what it needs. Secrets go this way, as everybody on the machine can read a command line.

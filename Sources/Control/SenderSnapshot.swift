@@ -1,6 +1,5 @@
 /// A sender at one instant. Names and units are those of the JSON of `oriel status`: `Bps` is bits a second, `S` seconds.
 package struct SenderSnapshot: Codable, Sendable {
-    /// One call.
     package struct Call: Codable, Sendable {
         package enum State: String, Codable, Sendable {
             /// The call has not stood yet.
@@ -36,7 +35,6 @@ package struct SenderSnapshot: Codable, Sendable {
         package var channels = 0
         /// The bitrate of the packets of the last second.
         package var bitrateBps = 0
-        /// The encoder's target.
         package var targetBps = 0
         package var packets: UInt64 = 0
         /// Blocks of 10 ms that were gone before they were encoded, or came too late.
@@ -79,7 +77,6 @@ package struct SenderSnapshot: Codable, Sendable {
         /// Its note for the person who answers; may be empty.
         package var note: String
         package var address: String
-        /// Seconds since it knocked.
         package var sinceS: Double
 
         package init(id: Int, name: String, note: String, address: String, sinceS: Double) {

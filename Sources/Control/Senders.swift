@@ -26,7 +26,6 @@ package struct Senders {
         }
     }
 
-    /// The only sender.
     package func only() throws(ControlError) -> Int32 {
         let pids = SenderFolder.all(in: broadcast).map(\.pid)
         guard let pid = pids.first else { throw noSender() }
@@ -37,7 +36,6 @@ package struct Senders {
         return pid
     }
 
-    /// Asks one sender for its status.
     package func report(of pid: Int32) throws(ControlError) -> SenderSnapshot {
         guard let folder = SenderFolder.all(in: broadcast).first(where: { $0.pid == pid }) else { throw noSender(pid) }
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience

@@ -7,7 +7,6 @@ package struct Snapshot: Sendable {
     /// Of the JSON: one more when a key goes or means something else.
     package static let version = 1
 
-    /// One sender.
     package struct Sender: Sendable {
         package let pid: Int32
         /// Nil if the sender gave no answer.
@@ -26,7 +25,6 @@ package struct Snapshot: Sendable {
 
     /// What a sender tells of somebody.
     package struct Entry<Somebody: Encodable & Sendable>: Sendable {
-        /// Process of the sender.
         package let sender: Int32
         package let somebody: Somebody
     }
@@ -39,7 +37,6 @@ package struct Snapshot: Sendable {
     /// Why the snapshot of the sound process is not known, for people; nil if it is, or there is no sound process.
     package var soundProblem: String?
 
-    /// Nothing runs in a folder.
     package init(directory: String) { self.directory = directory }
 
     /// Asks all processes, five seconds at the most.
@@ -61,7 +58,6 @@ package struct Snapshot: Sendable {
         }.sorted { ($0.somebody.id, $0.sender) < ($1.somebody.id, $1.sender) }
     }
 
-    /// The viewers that knock.
     package var knocks: [Entry<SenderSnapshot.Knock>] {
         senders.flatMap { sender in
             (sender.report?.knocks ?? []).map { Entry(sender: sender.pid, somebody: $0) }

@@ -5,11 +5,9 @@ package enum SoundRequest: ControlRequest, Equatable {
     package static let limit = 4096
 
     case status
-    /// Changes the given settings.
     case change(SoundChange)
     /// Mutes the given sources once this is answered, also for a later sound process.
     case mute(SoundMute)
-    /// Unmutes the given sources.
     case unmute(SoundMute)
 }
 

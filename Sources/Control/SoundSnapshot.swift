@@ -5,7 +5,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package enum State: String, Codable, Sendable {
         /// No source is chosen.
         case off
-        /// The broadcast is paused.
         case paused
         case muted
         /// There are one or more streams.
@@ -14,7 +13,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         case waiting
     }
 
-    /// A recording stream.
     package struct Stream: Codable, Sendable, Equatable {
         /// The source of the sound server, or the number of the recorded stream.
         package var device: String
@@ -30,7 +28,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         }
     }
 
-    /// The playback of peers' voices.
     package struct Playback: Codable, Sendable, Equatable {
         /// The sink; absent while there is no playback.
         package var device: String?
@@ -46,7 +43,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package var pid: Int32
     package var source: SoundSource
     package var state: State
-    /// Whether a microphone is recorded now.
     package var isMicrophoneLive = false
     package var isMicrophoneMuted = false
     /// The loudest sample of the last second, in dB; absent without a recording. 0 is full scale.

@@ -5,7 +5,6 @@ package import Media
 package struct ViewerSnapshot: Sendable {
     package struct Participant: Codable, Sendable {
         package var id = ParticipantID(0)
-        /// The name of the call.
         package var call = ""
         package var address = ""
         /// The name that it gave itself; absent if it gave none.
@@ -19,7 +18,6 @@ package struct ViewerSnapshot: Sendable {
         package var voice: Voice?
     }
 
-    /// The quality of a peer's voice.
     package struct Voice: Codable, Sendable {
         /// The level, 0 dB for a tone of full scale; absent for silence.
         package var levelDb: Double?

@@ -24,7 +24,6 @@ package struct LineReader: Sendable {
         return lines
     }
 
-    /// Drops the present line.
     package mutating func forget() { bytes = [] }
 
     /// Reads a piece, and returns the complete lines.

@@ -10,9 +10,7 @@ import Time
 package final class NamedFiles: Sendable {
     /// The helper process has ended. It cannot be started again: a process in its sandbox cannot start others.
     package struct End: Sendable {
-        /// The paths of the files.
         package let files: [String]
-        /// The sentence for people.
         package let sentence: String
 
         package init(files: [String], sentence: String) { (self.files, self.sentence) = (files, sentence) }
@@ -21,7 +19,6 @@ package final class NamedFiles: Sendable {
     private struct State: ~Copyable {
         let questions: FileDescriptor
         let answers: FileDescriptor
-        /// The number of the last question.
         var number: UInt8 = 0
         var received: FileAnswers
         var hasEnded = false
@@ -32,7 +29,6 @@ package final class NamedFiles: Sendable {
         case late, ended
     }
 
-    /// The longest time for reading the files.
     private static let patience = Duration.seconds(1)
 
     private let end: End

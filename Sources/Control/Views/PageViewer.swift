@@ -1,7 +1,6 @@
 import JSON
 import Media
 
-/// A viewer, for its page.
 package struct PageViewer: Encodable, Sendable {
     private let estimateBps: Int?
     private let targetBps: Int?
@@ -13,7 +12,6 @@ package struct PageViewer: Encodable, Sendable {
     private let soundTargetBps: Int?
     /// What keeps the picture from being better or newer, in a word.
     private let limit: String?
-    /// What it may say.
     private let talk: TalkState
     /// Further facts, each a name and a text for people; nil for none.
     private let rows: [[String]]?
@@ -33,7 +31,6 @@ package struct PageViewer: Encodable, Sendable {
         self.rows = rows.isEmpty ? nil : rows
     }
 
-    /// In one line.
     package var json: String {
         // Finite numbers and words can always be encoded.
         try! jsonLine()

@@ -20,7 +20,6 @@ final class Asker: Sendable {
 
     private struct State {
         var untold = UntoldQuestions()
-        /// Whether this process ends.
         var isClosed = false
         /// Whether the other process has ended, and whether that was told.
         var (hasEnded, isEndTold) = (false, false)
@@ -75,7 +74,6 @@ final class Asker: Sendable {
         news.set()
     }
 
-    /// Ends the thread.
     func close() {
         state.withLock { $0.isClosed = true }
         news.set()

@@ -64,7 +64,6 @@ final class Notification {
     /// Takes it from the screen. notify-send does so only at SIGINT; at other signals it ends and leaves the notification.
     func close() { kill(program.pid, SIGINT) }
 
-    /// Whether notify-send has ended.
     var hasEnded: Bool { program.takeExit() != nil }
 
     /// notify-send reads backslashes (`g_strcompress`), and servers markup.

@@ -28,13 +28,11 @@ final class Terminal {
     /// Whether what is typed is for this process.
     var isInForeground: Bool { !isOver && tcgetpgrp(raw) == getpgrp() }
 
-    /// Forgets what was typed so far.
     func forget() {
         lines.forget()
         tcflush(raw, TCIFLUSH)
     }
 
-    /// The lines that were typed.
     func read() -> [String] {
         guard let typed = try? lines.read(from: raw) else {
             isOver = isInForeground

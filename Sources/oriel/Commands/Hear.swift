@@ -28,7 +28,6 @@ struct Hear: ParsableCommand {
     func run() throws { try sound.settings(of: broadcast, events).run() }
 }
 
-/// The sound process.
 extension SoundProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()

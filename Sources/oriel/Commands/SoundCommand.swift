@@ -87,7 +87,6 @@ extension SoundDevices.Device {
     }
 }
 
-/// What is muted or not.
 enum MutedPart: String, ExpressibleByArgument, CaseIterable {
     case mic, all
 

@@ -32,7 +32,6 @@ struct Start: ParsableCommand {
     }
 }
 
-/// The capture process.
 extension CaptureProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()
@@ -67,7 +66,6 @@ extension CaptureProcessSettings {
     }
 }
 
-/// What to capture, and how.
 struct SourceOptions: ParsableArguments {
     @Option(help: "X display; the one that DISPLAY names if not given.")
     var display: String?

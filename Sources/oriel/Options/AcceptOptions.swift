@@ -4,7 +4,6 @@ import Configuration
 
 extension AcceptPolicy: ExpressibleByArgument {}
 
-/// The options about who is let into the calls of a sender.
 struct AcceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

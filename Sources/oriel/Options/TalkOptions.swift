@@ -6,7 +6,6 @@ import Media
 
 extension TalkPolicy: ExpressibleByArgument {}
 
-/// Whether viewers are heard.
 struct TalkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -5,7 +5,6 @@ import Pixels
 import Sender
 import VideoEncoding
 
-/// How the stream is encoded.
 struct VideoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -6,7 +6,6 @@ import HTTP
 import ICE
 import Posix
 
-/// How a broadcast is served to browsers.
 struct WebOptions: ParsableArguments {
     @OptionGroup var server: ServerOptions
 

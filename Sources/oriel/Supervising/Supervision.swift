@@ -14,7 +14,6 @@ struct Supervision {
     enum Action: Equatable {
         /// - `isFirst`: whether it runs for the first time, and does not go on after a crash.
         case start(Process, isFirst: Bool)
-        /// Ask it to end.
         case terminate(Process)
         /// End it by force.
         case kill(Process)
@@ -108,7 +107,6 @@ struct Supervision {
         return nil
     }
 
-    /// A signal asks for the end.
     mutating func end() { outcome = outcome ?? .done }
 
     /// A process could not be started, and nothing can be done about it.
