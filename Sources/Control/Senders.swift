@@ -4,24 +4,22 @@ import Time
 
 /// The senders of a broadcast, as commands reach them.
 package struct Senders {
-    package typealias Report = (pid: Int32, report: Result<SenderSnapshot, ControlError>)
-
     private let broadcast: BridgeDirectory
 
     package init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
     /// Asks all senders for their status. Senders that have ended meanwhile are left out.
-    package func reports() -> [Report] {
+    package func reports() -> [Snapshot.Sender] {
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         // All are asked before the first reply is awaited: a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { folder in
             (folder.pid, SenderClient(to: folder, asking: .status, until: deadline))
         }
         return asked.compactMap { pid, sender in
-            do throws(ControlError) { return (pid, .success(try sender.status(until: deadline))) } catch .gone {
-                return nil
+            do throws(ControlError) {
+                return Snapshot.Sender(pid: pid, .success(try sender.status(until: deadline)))
             } catch {
-                return (pid, .failure(error))
+                return error == .gone(.sender(pid: pid)) ? nil : Snapshot.Sender(pid: pid, .failure(error))
             }
         }
     }
@@ -89,18 +87,18 @@ package struct Senders {
     package func holder(
         of somebody: String,
         who does: String,
-        in reports: [Report]? = nil,
+        in reports: [Snapshot.Sender]? = nil,
         where has: (SenderSnapshot) -> Bool
     ) throws(ControlError) -> Int32 {
         let reports = reports ?? self.reports()
         guard !reports.isEmpty else { throw noSender() }
-        let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
+        let holders = reports.filter { $0.report.map(has) ?? false }
         if holders.count > 1 {
             let pids = holders.map { "\($0.pid)" }.joined(separator: " or ")
             throw .notOneSender("several senders have a \(somebody): say which by --sender \(pids)")
         }
         if let holder = holders.first { return holder.pid }
-        for (_, report) in reports { _ = try report.get() }
+        for sender in reports { _ = try sender.answer.get() }
         throw .notOneSender("no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
     }
 
@@ -112,7 +110,7 @@ package struct Senders {
     package func holder(ofCall name: String, isTold: Bool) throws(ControlError) -> Int32 {
         func names(_ status: SenderSnapshot) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
         let reports = reports()
-        let told = reports.compactMap { _, report in (try? report.get()).map(names) }
+        let told = reports.compactMap(\.report).map(names)
         let all = told.joined()
         // One that does not answer may have it.
         guard all.isEmpty || all.contains(name) || told.count < reports.count else {
