@@ -4,7 +4,7 @@ import Time
 /// The devices of the sound server, for people to choose from.
 package enum SoundDevices {
     package struct Device: Sendable, Equatable {
-        package enum Kind: Sendable { case microphone, output, monitor }
+        package enum Kind: String, Sendable { case microphone, output, monitor }
 
         package let kind: Kind
         package let name: String

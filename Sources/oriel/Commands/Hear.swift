@@ -2,7 +2,6 @@ import ArgumentParser
 import Configuration
 import Control
 import FrameBridge
-import Glibc
 import JSON
 import Media
 import Posix
@@ -42,7 +41,7 @@ extension SoundProcessSettings {
         let listener = try lock.listen()
         let log = try EventLog(path: events)
         defer { log.close() }
-        try enterSandbox(by: SoundServerPlace(environment: Self.variable).sandbox(directory.path).enter)
+        try enterSandbox(by: SoundServerPlace.sandbox(directory.path).enter)
         try log.begin()
         if mute.all || mute.microphone {
             Console.note("\(mute.all ? "all sound" : "the microphone") is still muted: end that with \"oriel unmute\"")
@@ -55,10 +54,6 @@ extension SoundProcessSettings {
         let control = try LineServer(answering: listener, process.requests.ask)
         defer { control.close() }
         if try process.run(until: signals) == .broadcastStopped { process.forget() }
-    }
-
-    private static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

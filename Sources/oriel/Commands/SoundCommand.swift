@@ -76,15 +76,7 @@ struct SoundCommand: ParsableCommand {
 }
 
 extension SoundDevices.Device {
-    fileprivate var line: String {
-        let kind =
-            switch kind {
-            case .microphone: "microphone"
-            case .output: "output"
-            case .monitor: "monitor"
-            }
-        return "\(kind)  \(name)  \(description)\(isDefault ? "  default" : "")"
-    }
+    fileprivate var line: String { "\(kind.rawValue)  \(name)  \(description)\(isDefault ? "  default" : "")" }
 }
 
 enum MutedPart: String, ExpressibleByArgument, CaseIterable {
