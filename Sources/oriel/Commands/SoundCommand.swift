@@ -47,7 +47,7 @@ struct SoundCommand: ParsableCommand {
 
     func run() throws {
         if list {
-            Console.print(try deviceLines())
+            Console.print(try SoundDevices.list().map(\.line))
             return
         }
         let process = SoundClient(of: try broadcast.directory())
@@ -63,15 +63,6 @@ struct SoundCommand: ParsableCommand {
         // The wish is kept, and what is wished for may not be there yet. A volume has nothing to do with that.
         if SoundChange(volume: volume) != change { throw Failure(.unavailable, problem) }
         Console.note(problem)
-    }
-
-    private func deviceLines() throws -> [String] {
-        do throws(SoundDevices.Unavailable) { return try SoundDevices.list().map(\.line) } catch {
-            throw Failure(
-                .unavailable,
-                "no sound server can be had (\(error.reason)): start one, or name it with PULSE_SERVER"
-            )
-        }
     }
 }
 
