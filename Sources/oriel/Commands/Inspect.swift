@@ -1,5 +1,4 @@
 import ArgumentParser
-import Control
 import FrameBridge
 import JSON
 import Posix
