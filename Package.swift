@@ -38,10 +38,8 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Access", "Calls", "Capture", "CLimits", "Configuration", "Control", "CPNG", "FrameBridge", "Helpers",
-                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "RTP", "Sender", "Sound",
-                "Talk",
-                "Time",
-                "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Sound", "Talk",
+                "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -351,7 +349,7 @@ let package = Package(
             name: "OrielTests",
             dependencies: [
                 "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
-                "oriel", "Peers", "Posix", "Sender", "Sound", "Talk", "TestSupport", "Time", "WebRTC",
+                "oriel", "Peers", "Pixels", "Posix", "Sender", "Talk", "TestSupport", "Time", "WebRTC",
                 argumentParser,
             ],
             swiftSettings: swift

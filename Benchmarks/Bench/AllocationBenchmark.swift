@@ -3,7 +3,7 @@ import Glibc
 import Posix
 import Time
 
-/// How often the allocator is called for each frame in steady state.
+/// Calls of the allocator for each frame in steady state.
 func allocationSection(_ options: RunOptions) -> Section {
     var table = Table(["calls of the allocator", "capture, per second", "per frame", "sender, per second", "per frame"])
     var notes = ["Each answer of the X server and each event is an allocation of libxcb's, and one on its way out."]
@@ -52,7 +52,7 @@ private func allocations(on kind: String, seconds: Double) throws -> [Double] {
     return counts + [Double(drain.pictures - packetsBefore) / elapsed]
 }
 
-/// A count that a library, preloaded into another process, keeps in a file.
+/// A count in a file, kept by a library that is preloaded into another process.
 private final class AllocationCounter {
     private let path: String
 

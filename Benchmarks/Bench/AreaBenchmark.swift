@@ -1,7 +1,7 @@
 import Posix
 import Time
 
-/// Cost against how much of the screen changes, at 30 changes a second.
+/// Cost by the share of the screen that changes, at 30 changes a second.
 func areaSection(_ options: RunOptions) -> Section {
     let shares = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1]
     var table = Table(["changed, % of the screen", "capture ms per tick", "sender", "both", "ms per % of the screen"])

@@ -52,7 +52,7 @@ struct All: ParsableCommand {
                 section.print()
                 report.sections.append(section)
             }
-            // A run of this length may be ended before it is over.
+            // A run of this length may be interrupted.
             try report.write(to: output)
         }
         report.printGoals()
@@ -135,11 +135,11 @@ struct WebCommand: ParsableCommand {
 struct SoundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sound",
-        abstract: "Sound: how late it is, what it costs, and what loss makes of it."
+        abstract: "Sound: its latency, its cost, and its quality under loss."
     )
     @OptionGroup var options: RunOptions
 
-    @Option(help: "Measure only what has this in its name: latency, talk, cost, loss, picture or lips.")
+    @Option(help: "Measure only sections with this in their names: latency, talk, cost, loss, picture or lips.")
     var only = ""
 
     func run() {
@@ -151,11 +151,11 @@ struct SoundCommand: ParsableCommand {
 struct CallsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "calls",
-        abstract: "Calls that others run: rooms and media servers."
+        abstract: "Calls of other servers: rooms and media servers."
     )
     @OptionGroup var options: RunOptions
 
-    @Option(help: "Only what has this in its name: attach, restart, further, rooms, fan-out.")
+    @Option(help: "Measure only sections with this in their names: attach, restart, further, rooms, fan-out.")
     var only = ""
 
     func run() {

@@ -9,7 +9,7 @@ private let frame = (width: 1920, height: 1080)
 private let lumaBytes = frame.width * frame.height
 private let frameBytes = lumaBytes * 3 / 2
 
-/// Frames, and sound, through the bridge between this process and others: how many, how soon, and at what cost.
+/// Frames, and sound, through the bridge between this process and others: rate, latency and cost.
 func bridgeSections(_ options: RunOptions) -> [Section] {
     [throughputSection(options), overheadSection(options), soundRingSection(options), rivalSection(options)]
 }
@@ -45,7 +45,7 @@ private func throughputSection(_ options: RunOptions) -> Section {
     }
 }
 
-/// What publishing costs besides drawing.
+/// The cost of publishing besides drawing.
 private func overheadSection(_ options: RunOptions) -> Section {
     var table = Table(["publish without pixels", "µs, median"])
     do {
@@ -58,8 +58,7 @@ private func overheadSection(_ options: RunOptions) -> Section {
             Goal("publish, 64 readers asleep", crowded, atMost: 60, unit: "µs", digits: 1, command: command),
         ]
         let notes = [
-            "Processor time of the thread that publishes. Of more than four who sleep, another thread of the writer wakes the "
-                + "rest."
+            "Processor time of the publishing thread. It wakes up to four readers; another thread of the writer wakes the rest."
         ]
         return Section(title: "Publishing", table: table, goals: goals, notes: notes)
     } catch {
@@ -68,8 +67,8 @@ private func overheadSection(_ options: RunOptions) -> Section {
     }
 }
 
-/// Median microseconds that a publish takes which draws nothing. With readers about, whom it wakes on the same cores, it is
-/// this thread's processor time that counts.
+/// The median microseconds of a publish without drawing. With readers, which it wakes on the same cores, this thread's
+/// processor time counts.
 private func overhead(sleepers: Int, count: Int) throws -> Double {
     let folder = try TemporaryFolder(isInMemory: true)
     let directory = try BridgeDirectory(path: folder.path + "/bridge", create: true)
@@ -87,7 +86,6 @@ private func overhead(sleepers: Int, count: Int) throws -> Double {
         try ChildProcess(sibling("bench"), ["bridge-reader", directory.path, "latency", "60"], capturingOutput: true)
     }
     defer { readers.forEach { $0.stop() } }
-    // Until all of them sleep.
     if sleepers > 0 { sleep(seconds: 2) }
     return try (0..<count).map { _ in
         if sleepers > 0 { sleep(seconds: 0.02) }
@@ -129,7 +127,7 @@ private func rivalSection(_ options: RunOptions) -> Section {
     }
 }
 
-/// Milliseconds of processor time that shmsink and shmsrc take for a frame.
+/// Milliseconds of processor time of shmsink and shmsrc for a frame.
 private func sharedMemoryCost() throws -> [Double] {
     let folder = try TemporaryFolder(isInMemory: true)
     let socket = folder.path + "/frames"
@@ -151,7 +149,7 @@ private func sharedMemoryCost() throws -> [Double] {
 
 /// Runs a pipeline and prints its seconds of user and system time. shmsink complains at the end of a stream.
 private func timedLaunch(_ pipeline: String) throws -> ChildProcess {
-    // Memory that is used again, instead of new pages for each frame.
+    // Memory is used again, instead of new pages for each frame.
     let memory = ["MALLOC_MMAP_THRESHOLD_": "1000000000", "MALLOC_TRIM_THRESHOLD_": "2000000000"]
     let script = "TIMEFORMAT='%U %S'; { time timeout 30 gst-launch-1.0 -q \(pipeline) > /dev/null 2>&1; } 2>&1"
     return try ChildProcess("bash", ["-c", script], environment: memory, capturingOutput: true)
@@ -184,8 +182,8 @@ private func copyRate(seconds: Double) -> Double {
     return Double(count) / secondsSince(start)
 }
 
-/// Publishes at a rate, or as fast as it goes. Returns this thread's CPU milliseconds a frame, and the figures that the reader
-/// process prints.
+/// Publishes at a rate, or as fast as possible. Returns this thread's CPU milliseconds a frame, and the figures that
+/// the reader process prints.
 private func run(
     _ mode: BridgeReader.Mode,
     rate: Double? = nil,
@@ -271,7 +269,7 @@ struct BridgeReader: ParsableCommand {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Takes over both planes, one behind the other.
+    /// Copies both planes, one behind the other.
     fileprivate func takeOver(luma: RawSpan, chroma: RawSpan) {
         luma.withUnsafeBytes { copyMemory(from: .init(rebasing: $0[..<lumaBytes])) }
         chroma.withUnsafeBytes {

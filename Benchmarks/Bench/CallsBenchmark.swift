@@ -6,8 +6,8 @@ import Time
 
 let callsCommand = "tools/bench calls"
 
-/// Calls that others run: how soon the picture is there, again after the server died or the network changed, what a further call costs, and a further
-/// viewer of a media server. Each is printed as soon as it is measured.
+/// Calls of other servers: the time to the first picture, the time after a server's death or a change of network, and
+/// the cost of a further call and of a further viewer of a media server. Each is printed as soon as it is measured.
 func callsSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("attach", attachSection), ("restart", restartSection), ("moving", movingSection),
@@ -150,7 +150,7 @@ func callsSection(
     )
 }
 
-/// What a server of rooms takes for 2,000 clients that send a message of a kilobyte each second.
+/// The cost of a server of rooms for 2,000 clients that send a message of a kilobyte each second.
 private func roomsSection(_ options: RunOptions) -> Section {
     var sample = Samples()
     for _ in 0..<options.rounds { sample.record { try roomsLoad(seconds: max(Int(options.seconds), 5)) } }

@@ -2,8 +2,8 @@ import Posix
 import TestSupport
 import Time
 
-/// Processor time of a sender with one viewer, and with two calls beside it on the same encode. They come and go while it runs:
-/// from one sender to another, the encode varies by more than a call costs.
+/// Processor time of a sender with one viewer, and with two more calls on the same encode. They come and go while it
+/// runs: between two senders, the encode varies by more than a call costs.
 func furtherCallsSection(_ options: RunOptions) -> Section {
     var (forwarded, decoded) = (Samples(), Samples())
     for _ in 0..<options.rounds {
@@ -56,7 +56,7 @@ private func costOfCallsToDecoders(seconds: Double) throws -> Double {
     }
 }
 
-/// What each of some calls costs a sender with a viewer, in % of a core.
+/// The cost of each of some calls for a sender with a viewer, in % of a core.
 ///
 /// - Parameter wait: waits until all of them have the picture.
 private func costOfCalls(
@@ -81,7 +81,6 @@ private func costOfCalls(
     return (during - (before + after) / 2) / Double(calls.count)
 }
 
-/// Once it runs evenly.
 private func cpu(of sender: ChildProcess, seconds: Double) throws -> Double {
     sleep(seconds: 3)
     let before = try sender.cpuSeconds()

@@ -3,7 +3,7 @@ import Posix
 import TestSupport
 import Time
 
-/// A screen that is shared, and servers of calls at the ends of a network.
+/// A shared screen, and servers of calls at the ends of a network.
 final class CallsStage {
     let stage: Stage
     let network: Network
@@ -37,19 +37,19 @@ final class CallsStage {
         return try ChildProcess(command[0], Array(command.dropFirst()))
     }
 
-    /// Runs a command of Oriel's to its end.
+    /// Runs a command of Oriel to its end.
     func run(_ command: String...) throws {
         _ = try Subprocess.run([try sibling("oriel")] + command + ["--dir", folder.path + "/bridge"])
     }
 
-    /// What has left the sender's end of the wire so far, with all headers.
+    /// Bytes that have left the sender's end of the wire, with all headers.
     func bytesFromSender() throws -> Int {
         let text = try Subprocess.run(network.atSender(["cat", "/sys/class/net/wire/statistics/tx_bytes"]))
         guard let count = Int(text.prefix { $0.isNumber }) else { throw BenchError("the wire does not count") }
         return count
     }
 
-    /// A server of rooms that listens.
+    /// A listening server of rooms.
     ///
     /// - Parameter isFar: whether it is at the viewers' end.
     func rooms(isFar: Bool = false) throws -> ChildProcess {
@@ -66,14 +66,14 @@ final class CallsStage {
         try Janus(in: network, rooms: [(Self.janusRoom, room)], general: general)
     }
 
-    /// A browser that waits in a room of Janus.
+    /// A browser in a room of Janus.
     func janusViewer() throws -> Browser {
         let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
         try browser.open(Janus.page("room=\(Self.janusRoom)"))
         return browser
     }
 
-    /// A media server that listens: libwebrtc.
+    /// A listening media server: libwebrtc.
     func mediaServer() throws -> MediaServer { try MediaServer(in: network) }
 
     private func isListening(at address: String) -> Bool {
@@ -121,7 +121,7 @@ final class MediaServer {
 
     deinit { process.stop() }
 
-    /// Decoded so far.
+    /// Frames decoded so far.
     func frames() throws -> Int {
         guard let line = process.outputLines.last else { return 0 }
         return try JSONDecoder().decode(Report.self, from: Data(line.utf8)).frames
@@ -146,7 +146,7 @@ func waitForFrames(_ browser: Browser, beyond count: Int = 0) throws {
     try wait(until: "the browser decodes a frame", timeout: .seconds(30)) { try framesDecoded(browser) > count }
 }
 
-/// A browser's connection to the other member of a room, until there is another one.
+/// A browser's connection to the other member of a room, until the next one.
 struct RoomConnection {
     private let browser: Browser
 
@@ -155,7 +155,7 @@ struct RoomConnection {
         let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
     }
 
-    /// Waits until the two have found each other again, and the browser has decoded a frame.
+    /// Waits until both members have a new connection, and the browser has decoded a frame.
     func waitForNext() throws {
         try wait(until: "they find each other again", timeout: .seconds(60)) {
             try browser.evaluate("oriel.pc != null && !oriel.pc.isFirst", as: Bool.self)
@@ -164,7 +164,7 @@ struct RoomConnection {
     }
 }
 
-/// Decoded so far by the page of a viewer of Janus.
+/// Frames decoded so far by the page of a viewer of Janus.
 func framesOfJanus(_ browser: Browser) throws -> Int {
     try browser.evaluate("(async () => (await state()).frames)()", as: Int.self)
 }

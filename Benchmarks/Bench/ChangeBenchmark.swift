@@ -1,4 +1,3 @@
-/// How cost follows change.
 func changeSections(_ options: RunOptions) -> [Section] {
     [
         stagesSection(options), trafficSection(options), areaSection(options), allocationSection(options),

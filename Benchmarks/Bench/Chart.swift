@@ -3,7 +3,6 @@ struct Chart {
     struct Bar {
         let label: String
         let value: Double
-        /// Whether the bar is Oriel's.
         let isOurs: Bool
     }
 

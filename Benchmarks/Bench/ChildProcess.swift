@@ -9,7 +9,7 @@ struct BenchError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A program that the benchmark started, which ends with it.
+/// A program started by the benchmark, which ends with it.
 final class ChildProcess: @unchecked Sendable {  // Process guards its own state, and the rest never changes
     private static let running = Mutex<Set<Int32>>([])
     private let process = Process()
@@ -49,7 +49,7 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
     var isRunning: Bool { process.isRunning }
     var outputDescriptor: Int32 { output.fileHandleForReading.fileDescriptor }
 
-    /// All that the process prints until it ends.
+    /// Its whole output.
     func outputText() -> String {
         String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
@@ -70,20 +70,20 @@ final class ChildProcess: @unchecked Sendable {  // Process guards its own state
         Self.running.withLock { _ = $0.remove(pid) }
     }
 
-    /// Ends it as a crash would.
+    /// Ends it like a crash.
     func crash() {
         kill(pid, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// What it has written to standard error so far.
+    /// Its standard error so far.
     var errorText: String { (try? String(contentsOfFile: errors.path + "/stderr", encoding: .utf8)) ?? "" }
 
     private var lastError: String {
         errorText.split(separator: "\n").last.map(String.init) ?? "it said nothing"
     }
 
-    /// Ends every child and waits a little until they are gone.
+    /// Ends all children, and waits a little for their end.
     static func stopAll() {
         let pids = running.withLock { $0 }
         for pid in pids { kill(pid, SIGTERM) }

@@ -2,11 +2,11 @@ import Foundation
 import Posix
 import TestSupport
 
-/// What a benchmark of links needs of a sender: a screen, the network, and viewers.
+/// A sender for a benchmark of links, with a screen, a network, and viewers.
 protocol SharedScreen: AnyObject {
     var stage: Stage { get }
     var network: Network { get }
-    /// What lies between the sender and its viewers; nil for nothing but the network.
+    /// The link between the sender and its viewers; nil for only the network.
     var wire: WireProcess? { get }
 
     /// A browser that shows the picture. Its page has `oriel.pc` and `oriel.stats`.
@@ -20,7 +20,7 @@ extension WebStage: SharedScreen {
 /// A workload and Chromium's own screen share of it, with the settings that conferences have: VP8, the content hint "detail".
 final class ChromiumStage: SharedScreen {
     private static let page = "http://localhost:9100/"
-    /// Conferences show no buttons over the shared screen, so the window is moved out of it but for a corner.
+    /// Conferences show no buttons over the shared screen. So all but a corner of the window is moved out of it.
     private static let arguments = [
         "--window-position=1900,1060", "--window-size=400,300", "--auto-select-desktop-capture-source=Entire screen",
         "--disable-features=WebRtcHideLocalIpsWithMdns",
@@ -33,7 +33,6 @@ final class ChromiumStage: SharedScreen {
     private let servers: [ChildProcess]
     private let sender: Browser
 
-    /// - Parameter options: of the workload.
     init(_ kind: String, _ options: [String] = [], link: Link?, capturingOutput: Bool) throws {
         stage = try Stage(kind, options, capturingOutput: capturingOutput)
         let network = try Network(isParted: link != nil)

@@ -6,7 +6,7 @@ struct Contender: Sendable {
     let isOurs: Bool
     private let launch: @Sendable (_ stage: Stage, _ port: UInt16) throws -> Broadcast
 
-    /// Starts it on what is to be seen, sending to a port of this machine.
+    /// Starts it on a stage. It sends to a port of this machine.
     func start(_ stage: Stage, _ port: UInt16) throws -> Broadcast { try launch(stage, port) }
 
     static let oriel = Contender(name: "oriel", isOurs: true) { stage, port in
@@ -32,7 +32,7 @@ struct Contender: Sendable {
 
     private static var tunedFilter: String { "," + EncoderSettings.ffmpegFilter }
 
-    /// With the settings that its manual has for live video, and none of Oriel's.
+    /// With its manual's settings for live video, and none of Oriel's.
     static let plainFFmpeg = Contender(name: "ffmpeg, plain", isOurs: false) { stage, port in
         try ffmpegBroadcast(stage, port, filter: "", EncoderSettings.plainFFmpeg)
     }
@@ -74,7 +74,7 @@ struct Contender: Sendable {
         return Broadcast([try ChildProcess("gst-launch-1.0", arguments)])
     }
 
-    /// Captures and encodes at the size of the screen, and does not packetize: its packets are counted as they are.
+    /// Captures and encodes at the size of the screen, and does not packetize: the packets that it gives are counted.
     static let pixelflux = Contender(name: "pixelflux", isOurs: false) { stage, port in
         let script = try repositoryPath("Benchmarks/pixelflux_sender.py")
         let python = try repositoryPath(".build/counterparts/bin/python")
@@ -125,7 +125,7 @@ struct Contender: Sendable {
     }
 }
 
-/// A contender at work.
+/// A running contender.
 final class Broadcast {
     let processes: [ChildProcess]
     private let folder: TemporaryFolder?

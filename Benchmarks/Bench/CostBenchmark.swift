@@ -2,7 +2,7 @@ import Pixels
 import Posix
 import Time
 
-/// What share of ffmpeg's CPU time each workload may take.
+/// The share of ffmpeg's CPU time that each workload may take.
 private let limits = [
     "still": 0.008, "typing": 0.045, "scrolling": 1 / 2.5, "motion": 0.65, "window": 1.0 / 4,
     "pointer": 1.0 / 12,
@@ -125,7 +125,7 @@ private func section(
     )
 }
 
-/// CPU milliseconds in 1/30 s, kb/s, and wake-ups a second of the process that has most of them.
+/// CPU milliseconds in 1/30 s, kb/s, and wake-ups a second of the process with the most.
 ///
 /// - Parameter isHeard: whether anybody receives.
 private func cost(
@@ -139,7 +139,7 @@ private func cost(
     let drain = try PortDrain()
     defer { drain.stop() }
     let broadcast = try contender.start(stage, isHeard ? drain.port : freePortPair())
-    // Long enough for a still picture to be as good as it gets, with a keyframe that can be sent again as it is.
+    // After so long, a still picture is as good as it gets, with a keyframe that can be sent again.
     sleep(seconds: 6)
     try broadcast.requireRunning()
     guard drain.bytes > 0 || !isHeard else { throw BenchError("\(contender.name) sent nothing within 6 s") }

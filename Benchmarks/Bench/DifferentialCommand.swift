@@ -1,11 +1,11 @@
 import ArgumentParser
 import Differential
 
-/// Compares what decoders show with what the sender believes, on random desktops.
+/// Compares the decoders' picture with the sender's account of it, on random desktops.
 struct DifferentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "differential",
-        abstract: "Show random desktops by way of the sender, and compare what decoders make of it, bit by bit.",
+        abstract: "Send random desktops, and compare the decoders' pictures with the sender's, bit by bit.",
         discussion: "Exits 1 at the first difference, and says in which episode."
     )
 

@@ -5,12 +5,12 @@ import TestSupport
 import Time
 import VideoEncoding
 
-/// An encoder, as a row of the table.
+/// An encoder for a row of the table.
 private struct Variant {
     let name: String
     let codec: VideoCodec
     var vp8Profile = 0
-    /// Whether VP8 leaves the golden frame to patches, of which there are none here.
+    /// Whether VP8 leaves the golden frame to patches. Here are none.
     var allowsPatches = true
 }
 
@@ -22,7 +22,7 @@ private let variants = [
     Variant(name: "av1", codec: .av1),
 ]
 
-/// CPU time of the encoders on what the four workloads show, scaled to the size of the stream.
+/// CPU time of the encoders on the four workloads, scaled to the size of the stream.
 func encodeSections(_ options: RunOptions) -> [Section] {
     let frames = max(30, Int(min(options.seconds, 4) * 30))
     var table = Table(["workload", "codec", "CPU ms per frame", "to VP8", "kb/s", "luma dB"], labels: 2)
@@ -68,8 +68,7 @@ private func recording(of kind: String, frames: Int) throws -> [Picture] {
     return pictures
 }
 
-/// CPU milliseconds per frame, kb/s, and the mean PSNR of luma in dB. The first half second, with the keyframe, is left
-/// out.
+/// CPU milliseconds per frame, kb/s, and the mean PSNR of luma in dB, without the first half second and its keyframe.
 private func encode(_ pictures: [Picture], _ variant: Variant) throws -> [Double] {
     var encoder = try VideoEncoder(
         VideoEncoderConfiguration(

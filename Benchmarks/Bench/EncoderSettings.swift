@@ -1,6 +1,6 @@
 import Pixels
 
-/// The settings of libvpx that every contender gets: Oriel's own for VP8.
+/// The settings of libvpx for all contenders: Oriel's own for VP8.
 enum EncoderSettings {
     static let size = PixelSize(width: 1280, height: 720)
     static let bitrate = 2_500_000
@@ -8,17 +8,17 @@ enum EncoderSettings {
     static let quantizers = 8...56
     static let staticThreshold = 100
     static let undershoot = 100, overshoot = 15
-    /// The decoder's buffer in milliseconds: all, at the start, and as wished for.
+    /// The decoder's buffer in milliseconds: its size, its level at the start, and the wished level.
     static let buffer = 720, bufferInitial = 500, bufferOptimal = 600
 
-    /// Frames between keyframes: none but the first, as viewers who can ask for them get it.
+    /// Frames between keyframes: only the first is one, as for viewers that can request them.
     static let keyframeDistance = 9999
     /// VP8's version.
     static let profile = 0
-    /// VP8_EFLAG_NO_REF_ARF and VP8_EFLAG_NO_UPD_ARF, which ffmpeg takes frame by frame from this filter.
+    /// VP8_EFLAG_NO_REF_ARF and VP8_EFLAG_NO_UPD_ARF. ffmpeg gets them frame by frame from this filter.
     static let ffmpegFilter = "metadata=mode=add:key=vp8-flags:value=\(1 << 21 | 1 << 23)"
 
-    /// Equal minimum and maximum rates make it constant; the wished-for fill is always 5/6 of the buffer.
+    /// Equal minimum and maximum rates make it constant. The wished level is always 5/6 of the buffer.
     static let ffmpeg: [String] = [
         "-c:v", "libvpx", "-pix_fmt", "yuv420p", "-deadline", "realtime", "-cpu-used", "\(speed)", "-threads", "1",
         "-b:v", "\(bitrate)", "-minrate", "\(bitrate)", "-maxrate", "\(bitrate)",

@@ -3,13 +3,14 @@ import TestSupport
 import Time
 
 private let viewerCounts = [1, 10, 50, 200]
-/// Each viewer that comes wants a keyframe, and whoever asks as often as a Janus then gets one in eight seconds.
+/// Each new viewer requests a keyframe. A viewer that asks as often as Janus then gets one in eight seconds.
 private let settling = 12.0
 
-/// One sharer, one Janus at the other end of a wire, and its viewers there: what a further viewer costs the sharer.
+/// One sharer, one Janus at the other end of a wire, and its viewers there: the cost of a further viewer for the
+/// sharer.
 func fanOutSection(_ options: RunOptions) -> Section {
     var samples = viewerCounts.map { _ in Samples() }
-    // A keyframe now and then counts for little.
+    // Over so long, an occasional keyframe counts for little.
     let seconds = max(options.seconds, 20)
     for _ in 0..<min(options.rounds, 3) {
         for (index, count) in viewerCounts.enumerated() {
@@ -56,7 +57,7 @@ private func fanOut(to count: Int, seconds: Double) throws -> [Double] {
     let sender = try scene.attach(Janus.call(CallsStage.janusRoom))
     defer { sender.stop() }
     let room = "janus+\(Janus.httpServer)/\(CallsStage.janusRoom)"
-    // The room has a publisher, and its picture is sharp.
+    // Then the room has a publisher, and its picture is sharp.
     sleep(seconds: 3)
     let load = try Subprocess(
         scene.network.atViewer([Counterparts.load, room, "none", "\(count)", "\(Int(seconds + settling))", "VP8"])

@@ -3,7 +3,7 @@ import Glibc
 import Posix
 import Time
 
-/// Memory of Oriel's two processes, and how long each takes to its first result.
+/// The memory of Oriel's two processes, and the time of each to its first result.
 func footprintSection(_ options: RunOptions) -> Section {
     var memory = Samples()
     var start = Samples()

@@ -4,8 +4,8 @@ import Posix
 import TestSupport
 import Time
 
-/// How near the colours of received pictures are to screens as people have them: each plane, soon after the screen has changed
-/// as a whole, and once it has stood still for a while.
+/// The error of colours in received pictures, on screens of real desktops: each plane, soon after a change of the whole
+/// screen, and after some rest.
 func gallerySection(_ options: RunOptions) -> Section {
     let contenders = [Contender.oriel, .orielAV1, .ffmpegByArea]
     var table = Table(["PSNR in dB: Y, U, V; median of \(GalleryPicture.names.count) screens"] + contenders.map(\.name))
@@ -81,7 +81,7 @@ private func note(_ received: Received, _ wanted: Picture, in planes: inout [[Do
     for (plane, decibels) in wanted.planePSNR(of: last.picture).enumerated() { planes[plane].append(decibels) }
 }
 
-/// What the screen shows, scaled and converted as the contender does.
+/// The screen, scaled and converted in the contender's way.
 private func wantedPicture(of stage: Stage, for contender: Contender) throws -> Picture {
     if contender.isOurs { return try stage.wantedPicture() }
     let wanted = Picture(size: EncoderSettings.size)

@@ -5,8 +5,8 @@ import Time
 
 let hostileCommand = "tools/bench hostile"
 
-/// One network attacks a broadcast, or a server of rooms, while another one has a good viewer and newcomers. Each section is printed as
-/// soon as it is measured.
+/// One network attacks a broadcast, or a server of rooms. Another one has a good viewer and newcomers. Each section is
+/// printed as soon as it is measured.
 func hostileSections(_ options: RunOptions, only name: String) -> [Section] {
     let broadcast = [
         ("feedback", "reports of 8,191 packets, 48 in a datagram"), ("nack", "NACK"), ("fir", "FIR"),
@@ -74,7 +74,7 @@ private func hostileGoals(_ name: String, _ sample: Samples) -> [Goal] {
         Goal(
             "\(name): a good viewer",
             sample.median(1),
-            // A machine that does not reach 30 by itself is measured by what it reaches.
+            // On a machine that does not reach 30 even without an attack, its own rate is the measure.
             atLeast: without >= 29.5 ? 29 : without * 0.97,
             unit: "fps",
             digits: 1,
@@ -93,8 +93,8 @@ private func refusalText(_ refusals: [Double]) -> String {
     return finite.count == refusals.count ? median.text(2) : "\(median.text(2)), or never"
 }
 
-/// Returns the good viewer's frames a second without the attack and with it, how many MB the attacked process grew, how many newcomers
-/// were let in, and the seconds until the first refusal.
+/// Returns the good viewer's frames a second without the attack and with it, the attacked process's growth in MB, the
+/// number of admitted newcomers, and the seconds until the first refusal.
 private func attack(_ name: String, on stage: any AttackedStage, seconds: Double) throws -> [Double] {
     let without = try stage.framesPerSecond(seconds: seconds) { sleep(seconds: seconds) }
     let attacker = try Attacker(stage.attack(name, seconds: seconds), in: stage.network)

@@ -1,19 +1,19 @@
 import Foundation
 import TestSupport
 
-/// A process of Oriel's that strangers can reach, and a good viewer of what it serves.
+/// A process of Oriel that strangers can reach, and a good viewer of it.
 protocol AttackedStage: AnyObject {
     var network: Network { get }
-    /// The process that is attacked.
+    /// The attacked process.
     var target: ChildProcess { get }
 
     /// The program that attacks for some seconds from `Attacker.address`.
     func attack(_ name: String, seconds: Double) -> [String]
 
-    /// The program by which three more come from the good viewer's network.
+    /// The program of three more viewers from the good viewer's network.
     var newcomers: [String] { get }
 
-    /// The frames a second that a good viewer gets while `body` runs, which takes about `seconds`.
+    /// The good viewer's frames a second while `body` runs, which takes about `seconds`.
     func framesPerSecond(seconds: Double, _ body: () throws -> Void) throws -> Double
 }
 
@@ -23,17 +23,17 @@ final class AttackedBroadcast: AttackedStage {
     private static let byFeedback = ["feedback", "nack", "fir"]
 
     private let web: WebStage
-    /// Another one that stays, so that the encoder's memory is there before the attack.
+    /// Another viewer that stays, so that the encoder has its memory before the attack.
     private let regular: Subprocess
 
-    /// With as many viewers as are allowed by default.
+    /// With the default number of viewers.
     init() throws {
         web = try WebStage("motion", options: ["--max-viewers", "50"])
         regular = try Self.viewer(of: web, seconds: 3600)
         sleep(seconds: 2)  // the stream has its full rate by then
     }
 
-    /// A viewer that is connected.
+    /// A connected viewer.
     private static func viewer(of web: WebStage, seconds: Double) throws -> Subprocess {
         let arguments = [Counterparts.load, "\(web.origin)/whep", WebStage.token, "1", "\(seconds)"]
         let viewer = try Subprocess(web.network.atViewer(arguments))
@@ -66,7 +66,8 @@ final class AttackedBroadcast: AttackedStage {
     }
 }
 
-/// A server of rooms. In one of them a sender shows a browser the screen; the picture does not pass through the server.
+/// A server of rooms. In one of them a sender shows the screen to a browser; the picture does not pass through the
+/// server.
 final class AttackedRooms: AttackedStage {
     private static let port = "8090"
 

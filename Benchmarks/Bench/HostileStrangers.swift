@@ -2,9 +2,9 @@ import Foundation
 import Posix
 import TestSupport
 
-/// A program that attacks from a network of its own, once it is told to. It gets the processor time that others leave.
+/// A program that attacks from a network of its own, on command. It gets the processor time that others leave.
 final class Attacker {
-    /// At the viewers' end, in another network than theirs.
+    /// At the viewers' end, in another network.
     static let address = "10.98.0.2"
 
     struct Outcome: Decodable {
@@ -41,7 +41,7 @@ final class Attacker {
     func outcome() throws -> Outcome { try lastLine(of: process) }
 }
 
-/// Three who come at once.
+/// Three viewers that come at once.
 final class Newcomers {
     private struct Outcome: Decodable {
         let admitted: Int
@@ -57,11 +57,11 @@ final class Newcomers {
 
     deinit { process.stop() }
 
-    /// How many were let in.
+    /// The number of admitted ones.
     func admitted() throws -> Int { try (lastLine(of: process) as Outcome).admitted }
 }
 
-/// What a program says at its end, in JSON.
+/// A program's last words, in JSON.
 private func lastLine<Value: Decodable>(of process: Subprocess) throws -> Value {
     try process.wait(timeout: .seconds(60))
     guard let line = process.output.split(separator: "\n").last(where: { $0.hasPrefix("{") }) else {

@@ -3,8 +3,8 @@ import Posix
 
 private let interruption = try! EventSignal()
 
-/// Ends what the benchmark started when it is itself ended: children have process groups of their own, so an interrupt
-/// at the terminal does not reach them.
+/// Ends the benchmark's children when it is itself ended. They have process groups of their own, so an interrupt at the
+/// terminal does not reach them.
 func stopChildrenOnSignals() {
     _ = interruption.raw  // made now, for a signal handler must not
     for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _ in interruption.set() } }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Time
 
-/// From a paint request to the decoded picture in GStreamer, for a small change at 7 Hz.
+/// The time from a paint request to the decoded picture in GStreamer, for a small change at 7 Hz.
 func latencySection(_ options: RunOptions) -> Section {
     let measured: [(contender: Contender, kind: String)] = [
         (.oriel, "counter"), (.orielWithoutWake, "counter"), (.ffmpeg, "counter"), (.gstreamer, "counter"),

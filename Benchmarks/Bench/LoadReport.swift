@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `pion_load` has received, in JSON on its standard output.
+/// The report of `pion_load`, in JSON on its standard output.
 struct LoadReport: Decodable {
     let connected: Int
     let packets: Double

@@ -2,8 +2,8 @@ import Foundation
 
 let networkCommand = "tools/bench network"
 
-/// The way from the screen to Chromium over links that are thin, lossy or change, by the viewer's own decoder. Each is printed as
-/// soon as it is measured.
+/// The way from the screen to Chromium over thin, lossy and changing links, measured at the viewer's decoder. Each is
+/// printed as soon as it is measured.
 func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] =
         [
@@ -21,7 +21,7 @@ func networkSections(_ options: RunOptions, only name: String) -> [Section] {
     }
 }
 
-/// The sender that is measured: Oriel with a codec, or Chromium's own share.
+/// The measured sender: Oriel with a codec, or Chromium's own share.
 ///
 /// - Parameter options: of the workload.
 func share(

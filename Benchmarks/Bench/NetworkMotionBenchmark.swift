@@ -3,11 +3,11 @@ import Posix
 import TestSupport
 import Time
 
-/// A scene that counts its pictures, and what a browser sees of it.
+/// A scene that counts its pictures, and a browser's view of it.
 final class CountedScene {
     struct Sight {
         let paintedAt: Double
-        /// Milliseconds from paint to decoded; nil if it never was.
+        /// Milliseconds from paint to decoded; nil if it was not decoded.
         let latency: Double?
     }
 
@@ -15,7 +15,7 @@ final class CountedScene {
     let browser: Browser
     private let painted = Sightings()
 
-    /// - Parameter web: a screen whose workload tells what it has painted.
+    /// - Parameter web: a screen whose workload reports its paints.
     init(of web: any SharedScreen) throws {
         self.web = web
         let (output, painted) = (web.stage.workload.outputDescriptor, painted)
@@ -24,7 +24,7 @@ final class CountedScene {
         let _: Bool? = try browser.evaluateOptional(watchNumbers)
     }
 
-    /// What was painted between two instants, in order.
+    /// The paints between two instants, in order.
     func sights(from: Instant, to: Instant) throws -> [Sight] {
         let zero = wallClockAtMonotonicZero()
         let decoded = try browser.evaluate("seen", as: [[Double]].self).map { (Int($0[0]), $0[1] - zero) }
@@ -39,7 +39,7 @@ final class CountedScene {
 extension [CountedScene.Sight] {
     var latencies: [Double] { compactMap(\.latency) }
 
-    /// Seconds during which no picture that was due came for more than half a second.
+    /// Seconds in which no due picture came for more than half a second.
     fileprivate var frozen: Double {
         let times = compactMap { sight in sight.latency.map { sight.paintedAt + $0 } }.sorted()
         return zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 500 }.reduce(0, +) / 1000
@@ -99,7 +99,7 @@ private func drop(_ codec: String) throws -> [Double] {
     ]
 }
 
-/// Links that carry less than a film takes at its coarsest in full size.
+/// Links that carry less than a film at its coarsest in full size.
 func filmSection(_ options: RunOptions) -> Section {
     filmSection("film", "motion", over: [300_000, 150_000], by: ["vp8", "av1", chromium], options)
 }
@@ -223,8 +223,8 @@ private func scroll(_ kind: String, _ codec: String) throws -> [Double] {
     ]
 }
 
-/// The median luma PSNR of what a browser shows in a second. A frame is compared with the picture of the screen that it is
-/// nearest to, of 60 a second.
+/// The median luma PSNR of a browser's picture in a second. A frame is compared with the nearest of 60 screen pictures
+/// a second.
 private func qualityOfMotion(_ web: any SharedScreen, _ browser: Browser) throws -> Double {
     let _: Bool? = try browser.evaluateOptional(watchLuma)
     sleep(seconds: 0.5)
@@ -261,7 +261,7 @@ func typingSection(_ options: RunOptions) -> Section {
                 "(async () => (await oriel.stats()).keyFramesDecoded ?? 0)()",
                 as: Double.self
             )
-            // A letter that never was decoded by itself was there with the next one.
+            // A letter that was not decoded by itself was there with the next one.
             var (latencies, next): ([Double], Double) = ([], .infinity)
             for sight in sights.reversed() {
                 next = min(next, sight.latency.map { sight.paintedAt + $0 } ?? next)

@@ -98,8 +98,8 @@ private func chart(_ title: String, _ codecs: [String], _ samples: [Samples]) ->
     return chart
 }
 
-/// Medians of the times to 30 and 36 dB, the longest time to 36 dB, the median quality in the end, and the longest time without
-/// a new picture before 36 dB.
+/// Medians of the times to 30 and 36 dB, the longest time to 36 dB, the median final quality, and the longest time
+/// without a new picture before 36 dB.
 private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [Double] {
     let web = try share("pages", ["--rate", "0.1"], by: codec, over: link, capturingOutput: true)
     let painted = Sightings()
@@ -108,7 +108,7 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
     let browser = try web.viewer()
     let _: Bool? = try browser.evaluateOptional(watchLuma)
     var rows: [[Double]] = []
-    // The first page shows what the link carries.
+    // The first page measures the link.
     for round in 0...count {
         let known = painted.all.keys.max() ?? 0
         try wait(until: "the next page is there", timeout: .seconds(15)) { painted.all.keys.max() ?? 0 > known }
@@ -132,7 +132,7 @@ private func turnPages(over link: Link, _ codec: String, count: Int) throws -> [
     return [column(0).median!, column(1).median!, column(1).max()!, column(2).median!, column(3).max()!]
 }
 
-/// How soon a viewer sees a page that stands, from the opening of the link on.
+/// The time until a viewer sees a page at rest, from the opening of the link.
 func joinSection(_ options: RunOptions) -> Section {
     let links = [
         ("300 kb/s, RTT 50 ms", Link(rate: 300_000, roundTrip: .milliseconds(50))),

@@ -2,7 +2,7 @@ import Posix
 import TestSupport
 import Time
 
-/// What other receivers get over links that are bad: text that scrolls, in what they take.
+/// The quality at other receivers over bad links: scrolling text, in their codecs.
 func receiversSection(_ options: RunOptions) -> Section {
     let links = [
         ("1 Mb/s, 3 % loss", Link(rate: 1_000_000, roundTrip: .milliseconds(40), loss: 0.03)),

@@ -6,7 +6,7 @@ import TestSupport
 import Time
 import VideoEncoding
 
-/// Pages in the smooth fonts that desktops have, each 10 s another one, over a thin link.
+/// Pages in the smooth fonts of desktops, a new one each 10 s, over a thin link.
 private let thinLink = Link(rate: 300_000, roundTrip: .milliseconds(50), queue: 60)
 
 private func typeface(_ name: String, _ options: [String] = []) -> PageKind {
@@ -36,7 +36,7 @@ private let programs = PageKind(
 
 private let senders = ["auto", "vp8", chromium]
 
-/// For each typeface pages that follow each other, the page in the middle of which the link becomes thin, and pages over a better
+/// For each typeface successive pages, a page in the middle of which the link becomes thin, and pages over a better
 /// link; and screens of programs.
 var smoothSections: [(String, (RunOptions) -> Section)] {
     typefaces.flatMap { typeface in
@@ -91,7 +91,7 @@ private func smoothSection(_ pages: PageKind, _ options: RunOptions) -> Section 
     return Section(title: title, table: table, goals: goals, notes: ["What is not reached in 9 s is 9000."])
 }
 
-/// The link is found to be thin by the page that is on its way.
+/// The page that is on its way finds that the link is thin.
 private func becomingSection(_ pages: PageKind, _ options: RunOptions) -> Section {
     let title = "20 Mb/s, 300 kb/s from a page of \(pages.name) on: until that is there"
     var table = Table(["sender", "≥ 30 dB after ms", "≥ 36 dB", "longest freeze ms"])
@@ -145,8 +145,8 @@ private func restSection(_ pages: PageKind, _ options: RunOptions) -> Section {
     return Section(title: title, table: table, goals: goals, notes: ["What is not reached in 9 s is 9000."])
 }
 
-/// Medians of the times to 30 and 36 dB, each before what the codec alone would take, of the quality in the end, and of the share of
-/// the link that was used before 36 dB.
+/// Medians of the times to 30 and 36 dB, each before the codec's own minimum, of the final quality, and of the used
+/// share of the link before 36 dB.
 private func turnThinPages(_ pages: PageKind, by sender: String, count: Int) throws -> [Double] {
     let rows = try turnPages(pages, by: sender, over: thinLink, count: count).map { page in
         let alone = try bytesAlone(page.wanted, sender == "auto" ? .av1 : .vp8).map {
@@ -170,7 +170,7 @@ private func turnPages(_ pages: PageKind, by sender: String, over link: Link, co
     return try (0..<count + 1).compactMap { round in
         let time = try scene.awaitPage()
         sleep(seconds: 8.6)
-        // The first page shows what the link carries.
+        // The first page measures the link.
         guard round > 0 else { return nil }
         let wanted = try scene.web.stage.wantedPicture()
         let reading = try scene.reading(of: wanted, since: time, for: 9000)

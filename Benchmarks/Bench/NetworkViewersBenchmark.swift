@@ -45,7 +45,7 @@ func sharedSection(_ options: RunOptions) -> Section {
     )
 }
 
-/// What a viewer gets beside a transfer that takes all it can, over 30 s.
+/// A viewer beside a greedy transfer, over 30 s.
 func bulkSection(_ options: RunOptions) -> Section {
     var samples = Samples()
     for _ in 0..<options.rounds {
@@ -89,7 +89,7 @@ func bulkSection(_ options: RunOptions) -> Section {
     )
 }
 
-/// What forty viewers with good links see, alone and beside ten with bad ones.
+/// The picture of forty viewers with good links, alone and beside ten with bad ones.
 func badSection(_ options: RunOptions) -> Section {
     var samples = [Samples(), Samples()]
     for _ in 0..<options.rounds {

@@ -3,14 +3,14 @@ import Posix
 import TestSupport
 import Time
 
-/// Pages that the workload draws.
+/// Pages of the workload.
 struct PageKind {
     let name: String
     let workload: String
     let options: [String]
 }
 
-/// Pages that follow each other, and when a viewer can read them.
+/// Successive pages, and the times at which a viewer can read them.
 final class PageScene {
     let web: any SharedScreen
     let browser: Browser
@@ -44,7 +44,7 @@ final class PageScene {
         )
     }
 
-    /// When the next page is painted, in milliseconds of the wall clock.
+    /// The paint time of the next page, in milliseconds of the wall clock.
     func awaitPage() throws -> Double {
         let known = painted.all.keys.max() ?? 0
         try wait(until: "the next page is there", timeout: .seconds(30)) { painted.all.keys.max() ?? 0 > known }

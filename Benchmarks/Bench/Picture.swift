@@ -29,7 +29,7 @@ final class Picture {
         }
     }
 
-    /// Takes over the luma of a picture of the same size, without padding.
+    /// Copies the luma of a picture of the same size, without padding.
     func takeLuma(_ other: [UInt8]) {
         let layout = nv12.layout
         nv12.withMutablePlanes { luma, _ in
@@ -43,7 +43,7 @@ final class Picture {
         }
     }
 
-    /// Takes over an I420 picture of the same size, without padding.
+    /// Copies an I420 picture of the same size, without padding.
     func take(_ other: [UInt8]) {
         takeLuma(other)
         let layout = nv12.layout
@@ -114,7 +114,7 @@ final class Picture {
 }
 
 extension Stage {
-    /// What the screen shows, at the size of the stream.
+    /// The screen, at the size of the stream.
     func wantedPicture() throws -> Picture {
         let source = Picture(size: Self.size)
         try grab(count: 1) { source.convert($0) }

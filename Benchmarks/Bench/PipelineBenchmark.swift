@@ -1,4 +1,3 @@
-/// Everything about the way from the screen to the receiver.
 func pipelineSections(_ options: RunOptions) -> [Section] {
     [costSection(options), latencySection(options), footprintSection(options)]
 }
@@ -6,7 +5,7 @@ func pipelineSections(_ options: RunOptions) -> [Section] {
 let pipelineCommand = "tools/bench pipeline"
 let workloads = ["still", "typing", "scrolling", "motion", "window", "pointer"]
 
-/// Collects the samples of one contender over the rounds, or the reason why it has none.
+/// Collects the samples of one contender over the rounds, or the reason for having none.
 struct Samples {
     private(set) var values: [[Double]] = []
     private(set) var failure: String?

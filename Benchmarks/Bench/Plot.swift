@@ -1,6 +1,6 @@
 /// Points of one quantity over another, joined by a line; both axes begin at zero.
 struct Plot {
-    /// Where it is kept, beside the results.
+    /// Its file, beside the results.
     let file: String
     let title: String
     let x: String

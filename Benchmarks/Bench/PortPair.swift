@@ -13,7 +13,7 @@ func freePortPair() throws -> UInt16 {
 
 private func isFree(_ port: UInt16) -> Bool { (try? UDPSocket(family: AF_INET, port: port)) != nil }
 
-/// Takes in, on a thread of its own, whatever arrives at a pair of ports.
+/// Counts all packets that arrive at a pair of ports, on a thread of its own.
 final class PortDrain: Sendable {
     let port: UInt16
     private let counted = Atomic<Int>(0)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// User and system time so far, in seconds, of all threads that a process has now. To the nanosecond, unlike that of
+/// User and system time so far, in seconds, of all present threads of a process. To the nanosecond, unlike that of
 /// /proc/PID/stat.
 func processorSeconds(of pid: pid_t) throws -> Double {
     var nanoseconds = 0.0
@@ -22,7 +22,7 @@ private func threads(ofProcess pid: pid_t) throws -> [String] {
 extension ChildProcess {
     func cpuSeconds() throws -> Double { try processorSeconds(of: pid) }
 
-    /// How often its threads have slept and were woken.
+    /// The number of sleeps of its threads.
     func wakeUps() throws -> Double {
         var count = 0.0
         for thread in try threads(ofProcess: pid) {

@@ -8,7 +8,7 @@ import Time
 
 let qualityCommand = "tools/bench quality"
 
-/// How near received pictures are to the screen while each workload goes on.
+/// The error of received pictures during each workload.
 func qualitySections(_ options: RunOptions) -> [Section] { [qualitySection(options), gallerySection(options)] }
 
 private func qualitySection(_ options: RunOptions) -> Section {
@@ -71,7 +71,7 @@ private func qualitySection(_ options: RunOptions) -> Section {
     return Section(title: "Quality at 2.5 Mb/s", table: table, goals: goals, notes: notes)
 }
 
-/// Pictures as they were received, I420, with the time.
+/// Received pictures, I420, with their times.
 final class Received: Sendable {
     private let pictures = Mutex<[(picture: [UInt8], time: Instant)]>([])
     private let isKept = Atomic<Bool>(false)
@@ -80,7 +80,7 @@ final class Received: Sendable {
 
     func note(_ picture: [UInt8], _ time: Instant) {
         pictures.withLock {
-            // Always the one that is shown, since what stands still is not sent again.
+            // At least the picture on display, as a still one is not sent again.
             if !isKept.load(ordering: .relaxed) { $0.removeAll() }
             $0.append((picture, time))
         }
@@ -89,12 +89,12 @@ final class Received: Sendable {
     var all: [(picture: [UInt8], time: Instant)] { pictures.withLock { $0 } }
 }
 
-/// A contender at work, and what its receiver shows.
+/// A running contender, and its receiver's picture.
 final class WatchedContender {
     let received = Received()
     let broadcast: Broadcast
     private let receiver: Receiver
-    /// Takes, unread, what would otherwise be refused; ffmpeg takes it itself.
+    /// Receives, unread, packets that would otherwise be refused. ffmpeg does so itself.
     private let control: UDPSocket
 
     init(_ contender: Contender, on stage: Stage) throws {
@@ -108,7 +108,7 @@ final class WatchedContender {
 }
 
 private func quality(of contender: Contender, on kind: String) throws -> Double {
-    // A pointer that moves faster than anybody grabs is never at the same place for two.
+    // A pointer that moves faster than all grabs is never at the same place for two.
     let stage = try Stage(kind, kind == "pointer" ? ["--rate", "15"] : [])
     let watched = try WatchedContender(contender, on: stage)
     let received = watched.received

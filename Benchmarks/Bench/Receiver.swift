@@ -8,7 +8,6 @@ import Time
 /// The receiver of every contender: RTP in, decoded pictures out. GStreamer for VP8, ffmpeg for AV1.
 final class Receiver: Sendable {
     private let process: ChildProcess
-    /// Of the session description.
     private let folder: TemporaryFolder
     private let last = Mutex<[UInt8]?>(nil)
 

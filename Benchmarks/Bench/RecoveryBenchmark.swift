@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Time
 
-/// How long after it was killed and started again each process lets a new picture through.
+/// The time from a process's death, after which it is started again, to a new picture.
 func recoverySections(_ options: RunOptions) -> [Section] {
     let kills = 5 * options.rounds
     var table = Table(["killed", "kills", "median ms", "longest ms"])
@@ -40,7 +40,7 @@ func recoverySections(_ options: RunOptions) -> [Section] {
     return [Section(title: "Recovery after kill -9", table: table, goals: goals, notes: notes), noticeSection(kills)]
 }
 
-/// How long after one side was killed the other one knows.
+/// The time from one side's death to the other's knowledge of it.
 private func noticeSection(_ kills: Int) -> Section {
     var table = Table(["killed", "kills", "median ms", "longest ms"])
     var goals: [Goal] = []
@@ -72,7 +72,7 @@ private func noticeSection(_ kills: Int) -> Section {
     return Section(title: "Death noticed", table: table, goals: goals, notes: notes)
 }
 
-/// Milliseconds until a sender says that its capture process died.
+/// Milliseconds until a sender reports its capture process's death.
 private func noticeOfWriter() throws -> Double {
     let folder = try TemporaryFolder()
     let stage = try Stage("still", [])
@@ -89,7 +89,7 @@ private func noticeOfWriter() throws -> Double {
     return secondsSince(start) * 1000
 }
 
-/// Milliseconds until a writer that watches its folder knows that its reader died.
+/// Milliseconds until a writer that watches its folder notices its reader's death.
 private func noticeOfReader() throws -> Double {
     let folder = try TemporaryFolder(isInMemory: true)
     let directory = try BridgeDirectory(path: folder.path + "/bridge", create: true)
@@ -160,7 +160,7 @@ private final class RecoveryScene {
         case .sender: sender.crash()
         case .server: stage?.crash()
         }
-        // The capture process looks for the X server at fixed times after its loss: a fixed pause would always meet the same one.
+        // The capture process looks for a lost X server at fixed times. A fixed pause would always meet the same one.
         sleep(seconds: .random(in: 0.3...0.7))
         let start: Instant = MonotonicClock.now()
         switch victim {
@@ -171,7 +171,7 @@ private final class RecoveryScene {
         return try waitForChange(since: start)
     }
 
-    /// Milliseconds until another number is seen than the last one.
+    /// Milliseconds until a new number is seen.
     @discardableResult
     private func waitForChange(since start: Instant) throws -> Double {
         let before = lastSeen.number

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A figure that the project wants to reach.
+/// A figure with a goal of the project.
 struct Goal {
     let measure: String
     let reach: String
     let measured: String
-    /// nil when it could not be measured.
+    /// Nil if it could not be measured.
     let isMet: Bool?
     let command: String
 
-    /// A goal that a number must not exceed, or, with `atLeast`, must reach.
+    /// A goal at most; with `atLeast`, at least.
     init(_ measure: String, _ measured: Double?, atMost limit: Double, unit: String, digits: Int = 2, command: String) {
         self.init(measure, measured, "≤ \(limit.text(digits)) \(unit)", unit, digits, command) { $0 <= limit }
     }
@@ -36,7 +36,7 @@ struct Goal {
     }
 }
 
-/// One measurement with what it found.
+/// A measurement with its results.
 struct Section {
     let title: String
     let table: Table

@@ -5,7 +5,7 @@ import Time
 
 let soundCommand = "tools/bench sound"
 
-/// Sound: how late it is, what it costs, and what a link that loses packets makes of it. Each is printed as soon as it is measured.
+/// Sound: latency, cost, and quality over a lossy link. Each is printed as soon as it is measured.
 func soundSections(_ options: RunOptions, only name: String) -> [Section] {
     let sections: [(String, (RunOptions) -> Section)] = [
         ("latency", soundLatencySection), ("talk", talkLatencySection), ("cost", soundCostSection),
@@ -29,7 +29,7 @@ func soundGoal(
     Goal(name, value, atMost: limit, unit: unit, digits: digits, command: "\(soundCommand) --only \(only)")
 }
 
-/// How many times the other's a measurement is; nil if either failed.
+/// The ratio of two measurements; nil if either failed.
 func ratio(_ value: Double?, _ other: Double?) -> Double? {
     value.flatMap { value in other.map { value / $0 } }
 }
@@ -72,7 +72,7 @@ private func soundLatencySection(_ options: RunOptions) -> Section {
             ),
         ],
         notes: [
-            "What is played and what is heard are the two channels of one device of PulseAudio.",
+            "The played and the heard sound are the two channels of one device of PulseAudio.",
             "\"Chromium to itself\" is a page that takes the same sound as a microphone, sends it by WebRTC to itself and plays it.",
         ]
     )
@@ -83,7 +83,7 @@ private func talkLatencySection(_ options: RunOptions) -> Section {
     for _ in 0..<options.rounds {
         sample.record {
             let scene = try SoundStage(["--output", "ears"], senderOptions: ["--talkback", "on"])
-            // The browser's microphone is what is played into the speakers.
+            // The browser's microphone gets the sound of the speakers.
             try scene.server.pactl("set-default-source", "mouth")
             let playing = try scene.server.play(SoundStage.speech(), into: "speakers", repeating: true)
             defer { playing.stop() }
@@ -106,7 +106,7 @@ private func talkLatencySection(_ options: RunOptions) -> Section {
     var table = Table(["spoken to the speakers", "p50 ms", "p95 ms"])
     table.rows.append(["Chromium", sample.median(0)?.text(1) ?? sample.failureText, sample.median(1)?.text(1) ?? ""])
     return Section(
-        title: "Talk-back, from the microphone of a browser to the speakers of who shares, no delay of the network",
+        title: "Talk-back, from the microphone of a browser to the speakers of the sender, no delay of the network",
         table: table,
         goals: [soundGoal("talk-back, spoken to the speakers, p50", sample.median(0), atMost: 80, "ms", only: "talk")]
     )
@@ -146,7 +146,7 @@ private func soundLossSection(_ options: RunOptions) -> Section {
     )
 }
 
-/// The longest gap in milliseconds, what was sent in kb/s, and the part that was concealed in %.
+/// The longest gap in milliseconds, the sent kb/s, and the concealed part in %.
 private func soundOverLink(losing loss: Double, seconds: Double) throws -> [Double] {
     var link = Link()
     (link.loss, link.roundTrip) = (loss, .milliseconds(40))
@@ -185,7 +185,7 @@ private func soundOverLink(losing loss: Double, seconds: Double) throws -> [Doub
     ]
 }
 
-/// Milliseconds in which a tone is not heard.
+/// Milliseconds without an audible tone.
 private func longestGap(in samples: [Float]) -> Double {
     let part = 48  // a millisecond
     let levels = stride(from: 0, to: samples.count - 5 * part, by: part).map {
@@ -237,13 +237,13 @@ private func pictureLatency(beside source: String, seconds: Double) throws -> [D
     return try pictureLatency(from: scene.web, in: scene.web.viewer(sound: scene.server), seconds: seconds)
 }
 
-/// How far what is heard is behind what is seen, by the capture times that the sender gives both, each second for a hundred times as
-/// long as other measurements.
+/// The delay of sound behind the picture, by the capture times that the sender gives both, each second for a hundred
+/// times as long as other measurements.
 private func lipsSection(_ options: RunOptions) -> Section {
     var sample = Samples()
     sample.record {
         let scene = try SoundStage(["--sound", "monitor"], workload: "counter")
-        // Of what is late, browsers shorten speech, and no noise.
+        // Browsers shorten late speech, but no noise.
         let playing = try scene.server.play(SoundStage.speech(), into: "speakers", repeating: true)
         defer { playing.stop() }
         let browser = try scene.listener()
@@ -263,8 +263,8 @@ private func lipsSection(_ options: RunOptions) -> Section {
     )
 }
 
-/// The median, the 5th and 95th percentile in milliseconds of how far sound is behind the picture, and by how much the last fifth of the
-/// time differs from the first.
+/// The median, the 5th and 95th percentile of the sound's delay behind the picture in milliseconds, and the difference
+/// between the last fifth of the time and the first.
 private func skew(in browser: Browser, seconds: Double) throws -> [Double] {
     sleep(seconds: 5)
     let _: Bool? = try browser.evaluateOptional(

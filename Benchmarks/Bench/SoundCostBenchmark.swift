@@ -3,7 +3,7 @@ import Posix
 import TestSupport
 import Time
 
-/// What sound takes of the CPU, beside ffmpeg with the same bitrate, complexity and packets of Opus.
+/// The CPU time of sound, beside ffmpeg with the same bitrate, complexity and packets of Opus.
 func soundCostSection(_ options: RunOptions) -> Section {
     var (playing, silent, listener, ffmpeg) = (Samples(), Samples(), Samples(), Samples())
     for _ in 0..<options.rounds {
@@ -45,7 +45,7 @@ func soundCostSection(_ options: RunOptions) -> Section {
     )
 }
 
-/// The sound process, and the sender beyond what it takes with the same viewer and no sound.
+/// The sound process, and the sender's difference to the same viewer without sound.
 private func costOfSound(isPlaying: Bool, seconds: Double) throws -> Double {
     let scene = try SoundStage(["--sound", "none"], suspends: true)
     let player = isPlaying ? try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true) : nil
@@ -60,7 +60,8 @@ private func costOfSound(isPlaying: Bool, seconds: Double) throws -> Double {
     return during - (before + after) / 2
 }
 
-/// ffmpeg, which takes the same sound from the same server, and sends it in packets of the same length, bitrate and complexity by SRTP.
+/// ffmpeg with the same sound from the same server. It sends packets of the same length, bitrate and complexity by
+/// SRTP.
 private func costOfFFmpeg(seconds: Double) throws -> Double {
     let scene = try SoundStage(["--sound", "none"], suspends: true)
     let player = try scene.server.play(SoundStage.noise(), into: "speakers", repeating: true)
@@ -82,7 +83,7 @@ private func costOfFFmpeg(seconds: Double) throws -> Double {
     return used
 }
 
-/// What each of some further viewers costs the sender for sound alone.
+/// The sender's cost for the sound of each of some further viewers.
 private func costOfListeners(seconds: Double) throws -> Double {
     let count = 20
     let scene = try SoundStage(["--sound", "none"])
@@ -107,7 +108,6 @@ private func costOfListeners(seconds: Double) throws -> Double {
     return (try cost(of: count + 1) - cost(of: 1)) / Double(count)
 }
 
-/// Once they run evenly.
 private func cpu(of processes: [ChildProcess], seconds: Double) throws -> Double {
     sleep(seconds: 3)
     func sum() throws -> Double { try processes.reduce(0) { $0 + (try $1.cpuSeconds()) } }

@@ -6,8 +6,7 @@ import Time
 
 private let command = "tools/bench bridge"
 
-/// What 10 ms of sound cost in the bridge: to write them, with nobody there and with a reader that waits for them, and to read
-/// them.
+/// The cost of 10 ms of sound in the bridge: for a write, with no reader and with one that waits, and for a read.
 func soundRingSection(_ options: RunOptions) -> Section {
     var table = Table(["10 ms of stereo sound, µs", "median", "p99"])
     do {
@@ -33,7 +32,8 @@ func soundRingSection(_ options: RunOptions) -> Section {
     }
 }
 
-/// Microseconds of each write, and what the reader found: the median of its reads, and from before a write to after the read.
+/// Microseconds of each write, and the reader's figures: the median of its reads, and from before a write to after the
+/// read.
 private func writeTimes(isHeard: Bool, count: Int) throws -> (writes: [Double], read: Double, latency: Double) {
     let folder = try TemporaryFolder(isInMemory: true)
     let directory = try BridgeDirectory(path: folder.path + "/bridge", create: true)
@@ -47,9 +47,8 @@ private func writeTimes(isHeard: Bool, count: Int) throws -> (writes: [Double], 
             capturingOutput: true
         ) : nil
     defer { reader?.stop() }
-    // Until it waits.
     if isHeard { sleep(seconds: 0.5) }
-    // Of what a write costs this thread is told, also where the reader is woken on the same processor.
+    // This thread's cost of a write counts, even if the reader is woken on the same processor.
     func clock() -> Duration {
         isHeard ? MonotonicClock.threadTime() : MonotonicClock.now() - Instant(nanoseconds: 0)
     }

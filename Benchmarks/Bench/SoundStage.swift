@@ -3,8 +3,9 @@ import Posix
 import TestSupport
 import Time
 
-/// A broadcast with sound, and a sound server whose devices can be compared to the sample: what is played into `speakers`, or spoken into the
-/// microphone, and what comes to the `ears`, are the two channels of one device.
+/// A broadcast with sound, and a sound server whose devices can be compared to the sample. Sound played into
+/// `speakers`, or spoken into the microphone, and the sound that comes to the `ears`, are the two channels of one
+/// device.
 final class SoundStage {
     let web: WebStage
     let server: PulseServer
@@ -14,7 +15,7 @@ final class SoundStage {
     /// - Parameters:
     ///   - options: of the sound process.
     ///   - senderOptions: of the sender.
-    ///   - suspends: whether devices that nobody uses are suspended, as desktops have it.
+    ///   - suspends: whether unused devices are suspended, as on desktops.
     init(
         _ options: [String],
         senderOptions: [String] = [],
@@ -29,12 +30,11 @@ final class SoundStage {
                 "module-null-sink sink_name=lab rate=48000 channels=2",
                 "\(remapped) sink_name=speakers master_channel_map=front-left,front-left",
                 "\(remapped) sink_name=ears master_channel_map=front-right,front-right",
-                // Browsers take no monitor for a microphone.
+                // Browsers accept no monitor as a microphone.
                 "module-remap-source source_name=mouth master=speakers.monitor",
             ] + (suspends ? ["module-suspend-on-idle timeout=1"] : [])
         )
         try server.pactl("set-default-sink", "speakers")
-        // For the browser.
         server.sinkOfPrograms = "ears"
         web = try WebStage(
             workload,
@@ -58,14 +58,14 @@ final class SoundStage {
         try Subprocess.run([try sibling("oriel")] + arguments + ["--dir", web.bridge])
     }
 
-    /// A browser that shows the picture, and is heard by the ears.
+    /// A browser that shows the picture, and plays into the ears.
     func listener() throws -> Browser {
         let browser = try web.viewer(sound: server)
         try wait(until: "the browser gets sound") { try browser.soundPackets > 10 }
         return browser
     }
 
-    /// A browser that takes what is played as its microphone, sends it to itself, and is heard by the ears.
+    /// A browser whose microphone is the played sound. It sends that to itself, and plays into the ears.
     func loopBack() throws -> Browser {
         try server.pactl("set-default-source", "mouth")
         let browser = try web.browser(.chromium, sound: server)
@@ -102,9 +102,10 @@ final class SoundStage {
         })()
         """
 
-    /// The median and the 95th percentile in milliseconds from what is played to what is heard, in a browser that plays already.
+    /// The median and the 95th percentile of the time from playing to hearing, in milliseconds, in a browser that
+    /// already plays.
     func latency(heardBy browser: Browser, seconds: Double) throws -> [Double] {
-        // A browser's buffer of sound is large at first, and the page has it shortened packet by packet.
+        // A browser's buffer of sound is large at first. The page has it shortened packet by packet.
         sleep(seconds: 20)
         let recording = try server.record("lab.monitor", channels: 2)
         sleep(seconds: seconds + 1)
@@ -113,7 +114,7 @@ final class SoundStage {
         return [delays.median!, delays.percentile(95)!]
     }
 
-    /// Twenty seconds of noise in which no part is like another, as dull as music.
+    /// Twenty seconds of noise without similar parts, as dull as music.
     static func noise() -> SoundClip {
         var random = SplitMix64(seed: 7)
         var value = 0.0
@@ -127,7 +128,7 @@ final class SoundStage {
         return SoundClip(samples: samples, channels: 2)
     }
 
-    /// What browsers take for speech, and do not suppress.
+    /// A sound that browsers recognize as speech, and do not suppress.
     static func speech() throws -> SoundClip {
         try .words(
             """
@@ -137,12 +138,12 @@ final class SoundStage {
         )
     }
 
-    /// How long each part of what was played took to the ears, in milliseconds, in steps of a tenth of a second.
+    /// The time of each played part to the ears, in milliseconds, in steps of a tenth of a second.
     ///
     /// - Parameters:
-    ///   - recording: of the two channels, a second longer at its end than what is judged.
-    ///   - speech: what is between words may be suppressed, and is not judged if less than half is missing. Of other sound, a tenth may be
-    ///     missing, where a packet is left out.
+    ///   - recording: of the two channels, a second longer at its end than the judged part.
+    ///   - speech: Sound between words may be suppressed. It is not judged if less than half is missing. Of other
+    ///     sound, a tenth may be missing, for a skipped packet.
     static func delays(in recording: SoundClip, of speech: Bool = false) throws -> [Double] {
         let (played, heard) = (recording.channel(0), recording.channel(1))
         let (part, step, longest) = (9600, 4800, 24_000)
@@ -157,7 +158,7 @@ final class SoundStage {
                 missing += 1
             }
         }
-        if delays.count <= missing * (speech ? 1 : 10) { throw BenchError("what was played was not heard") }
+        if delays.count <= missing * (speech ? 1 : 10) { throw BenchError("the played sound was not heard") }
         return delays
     }
 }

@@ -5,7 +5,7 @@ import Posix
 import TestSupport
 import Time
 
-/// What the contenders look at: an X server of our own with one workload on it.
+/// The contenders' screen: an X server of our own with one workload.
 final class Stage {
     static let size = PixelSize(width: 1920, height: 1080)
 
@@ -30,7 +30,7 @@ final class Stage {
         try workload.requireRunning()
     }
 
-    /// Starts a server again, on the display that it had, and returns at once.
+    /// Starts a server again on its former display, and returns at once.
     init(_ kind: String, rate: Double, on display: String) throws {
         self.display = display
         size = Self.size
@@ -44,11 +44,11 @@ final class Stage {
         server.stop()
     }
 
-    /// Ends the server as a crash would; the workload goes with it.
+    /// Ends the server like a crash. The workload ends with it.
     func crash() {
         server.crash()
         workload.stop()
-        // Its presence tells that the next server listens.
+        // Its presence shows that the next server listens.
         unlink(Self.socket(of: display))
     }
 
@@ -92,7 +92,7 @@ final class Stage {
 
     private static func socket(of display: String) -> String { "/tmp/.X11-unix/X\(display.dropFirst())" }
 
-    /// Grabs the screen with an independent program, so many times a second, and gives each grab as BGRX rows without padding.
+    /// Grabs the screen with an independent program at a rate, and gives each grab as BGRX rows without padding.
     func grab(count: Int, rate: Int = 30, _ body: ([UInt8]) -> Void) throws {
         try grab(count, rate, ["-pix_fmt", "bgr0"], bytes: Self.size.width * Self.size.height * 4, body)
     }

@@ -3,7 +3,7 @@ import Pixels
 import Posix
 import Time
 
-/// Where the processor time and the bytes of each workload go, by Oriel's own account (`--stats`).
+/// The processor time and the bytes of each workload by stages, by Oriel's own account (`--stats`).
 func stagesSection(_ options: RunOptions) -> Section {
     let stages = ["grab", "compare", "convert", "capture in all", "scale", "encode", "send", "sender in all"]
     var times = Table(["ms per tick"] + stages)
@@ -37,11 +37,11 @@ func stagesSection(_ options: RunOptions) -> Section {
     return Section(title: "CPU per 1/30 s by stage, 1080p to 720p VP8", table: times, goals: goals, notes: notes)
 }
 
-/// Bytes that are touched for each frame that is published.
+/// Bytes touched for each published frame.
 func trafficSection(_ options: RunOptions) -> Section {
     var table = Table(["kB per frame", "grabbed", "converted", "scaled", "encoded"])
     var notes = [
-        "Grabbed is BGRX from the X server, converted the NV12 written, scaled the NV12 read, encoded what is sent. The "
+        "Grabbed is BGRX from the X server, converted the NV12 written, scaled the NV12 read, encoded the frames sent. The "
             + "whole screen is 8294 kB of BGRX and 3110 kB of NV12. Without frames there is nothing to divide by."
     ]
     for kind in workloads where kind != "still" {
@@ -60,7 +60,7 @@ private func captureGoal(_ measure: String, _ value: Double, _ limit: Double, _ 
     Goal(measure, value, atMost: limit, unit: unit, command: "tools/bench change")
 }
 
-/// Of one copy of a BGRX picture and one of an NV12 picture of 1080p.
+/// One copy of a BGRX picture and one of an NV12 picture of 1080p.
 private func copyMilliseconds() -> Double {
     let pixels = Stage.size.width * Stage.size.height
     let source = UnsafeMutableRawBufferPointer.allocate(byteCount: pixels * 4, alignment: 64)
@@ -99,11 +99,11 @@ private func traffic(on kind: String, seconds: Double) throws -> [Double] {
     ]
 }
 
-/// What Oriel's two processes did while they were left alone with a workload.
+/// The work of Oriel's two processes during a workload.
 private struct AccountedWork {
     private let capture: (first: [String: Double], last: [String: Double])
     private let sender: (first: [String: Double], last: [String: Double])
-    /// Seconds of processor time, and 1/30 s in the time over which they were taken.
+    /// Seconds of processor time, and the number of 1/30 s over which they were measured.
     let captureCPU: Double
     let senderCPU: Double
     let ticks: Double

@@ -6,7 +6,6 @@ import TestSupport
 
 let webCommand = "tools/bench web"
 
-/// Everything about the way from the screen to browsers.
 func webSections(_ options: RunOptions) -> [Section] {
     [
         loadSection(options), lateSection(options), webLatencySection(options), motionSection(options),
@@ -14,7 +13,7 @@ func webSections(_ options: RunOptions) -> [Section] {
     ]
 }
 
-/// How soon a picture is there for whoever opens the page while the screen stands still.
+/// The time to the first picture for a viewer that opens the page while the screen stands still.
 func loadSection(_ options: RunOptions) -> Section {
     let kinds = Browser.Kind.allCases
     var samples = kinds.map { _ in Samples() }
@@ -61,15 +60,15 @@ func loadSection(_ options: RunOptions) -> Section {
         goals: goals,
         notes: [
             "From the start of the navigation, by the browser's own clock; the browser runs already.",
-            "Dead servers stand at an address that nobody has: what goes there is lost without a word.",
+            "Dead servers stand at an unused address: packets to it are lost without a word.",
         ]
     )
 }
 
-/// Servers at an address of the network that nobody has: what goes there is lost without a word.
+/// Servers at an unused address of the network: packets to it are lost without a word.
 private let deadServers = ["--stun", "10.99.0.77", "--turn", "u:p@10.99.0.77"]
 
-/// - Parameter options: of the sender, beside those that all have.
+/// - Parameter options: of the sender, besides the common ones.
 private func loads(_ kind: Browser.Kind, count: Int, options: [String] = []) throws -> [Double] {
     let web = try WebStage("still", options: options)
     let browser = try web.browser(kind)

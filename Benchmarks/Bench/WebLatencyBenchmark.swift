@@ -4,7 +4,7 @@ import Posix
 import TestSupport
 import Time
 
-/// Reads each decoded frame's number in the page, and when it was decoded.
+/// Reads each decoded frame's number in the page, and its time.
 let watchNumbers = watchFrames(
     """
     let number = 0;
@@ -14,7 +14,7 @@ let watchNumbers = watchFrames(
     """
 )
 
-/// Reads the number of each frame that the page shows, and when it was told so.
+/// Reads the number of each frame that the page shows, and the time of the callback.
 private let watchShownNumbers = """
     (() => {
         const video = document.getElementById('video');
@@ -80,7 +80,8 @@ private func webLatency(_ codec: String, seconds: Double) throws -> [Double] {
     return try pictureLatency(from: web, in: try web.viewer(), seconds: seconds)
 }
 
-/// How long numbers of a counter take to be decoded, and to be shown: the medians and 95th percentiles of both, in milliseconds.
+/// The times until a counter's numbers are decoded, and shown: the medians and 95th percentiles of both, in
+/// milliseconds.
 ///
 /// - Parameter web: captures the output of its workload.
 func pictureLatency(from web: WebStage, in browser: Browser, seconds: Double) throws -> [Double] {

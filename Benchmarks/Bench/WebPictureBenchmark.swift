@@ -4,7 +4,7 @@ import Posix
 import TestSupport
 import Time
 
-/// How soon a screen of text that stands still can be read by whoever comes later.
+/// The time until a later viewer can read a still screen of text.
 func lateSection(_ options: RunOptions) -> Section {
     let codecs = ["vp8", "vp9", "av1"]
     var samples = codecs.map { _ in Samples() }
@@ -48,8 +48,8 @@ private func late(_ codec: String, count: Int) throws -> [Double] {
     return [times.median!, times.percentile(95)!]
 }
 
-/// Leaves and joins again, and gives every fourth row of the luma of what the page shows from its first frame on, with
-/// the milliseconds since it joined: a screen at rest brings too few frames to wait for them.
+/// Leaves and joins again. Gives every fourth row of the luma of the page's picture from its first frame on, with the
+/// milliseconds since it joined: a screen at rest brings too few frames to wait for them.
 private let joinAgain = """
     (async () => {
         const until = async condition => { while (!condition()) await new Promise(done => setTimeout(done, 5)); };
@@ -85,7 +85,7 @@ struct LumaFrame: Decodable {
     let luma: Data
 }
 
-/// Keeps every fourth row of the luma of each decoded frame, and when it was decoded.
+/// Keeps every fourth row of the luma of each decoded frame, with its time.
 let watchLuma = watchFrames(
     """
     const luma = new Uint8Array(1280 * 180);
@@ -95,7 +95,7 @@ let watchLuma = watchFrames(
     """
 )
 
-/// Hands over the frames decoded from a time on, for some milliseconds; after the first second, one in each tenth.
+/// Returns the frames decoded from a time on, for some milliseconds; after the first second, one in each tenth.
 func takeFrames(since time: Double, for milliseconds: Int = 1500) -> String {
     """
     (() => seen.filter(({at}, index) => at > \(time) && at < \(time) + \(milliseconds) && (at < \(time) + 1000 || index === 0
@@ -107,7 +107,7 @@ func takeFrames(since time: Double, for milliseconds: Int = 1500) -> String {
     """
 }
 
-/// How soon after a change of the whole screen its text can be read.
+/// The time from a change of the whole screen to readable text.
 func sharpSection(_ options: RunOptions) -> Section {
     let codecs = ["vp8", "vp9", "av1"]
     var samples = codecs.map { _ in Samples() }

@@ -19,8 +19,8 @@ final class WebStage {
 
     /// - Parameters:
     ///   - workload: the options of the workload.
-    ///   - link: what lies between the sender and its viewers; nil for nothing but a wire.
-    ///   - options: of the sender, beside those that all have.
+    ///   - link: between the sender and its viewers; nil for only a wire.
+    ///   - options: of the sender, besides the common ones.
     init(
         _ kind: String,
         _ workload: [String] = [],
@@ -54,9 +54,9 @@ final class WebStage {
     var origin: String { "http://\(Network.senderAddress):8080" }
     var page: String { "\(origin)/#\(Self.token)" }
 
-    /// A browser, not yet at the page. The page may use what browsers keep from addresses without TLS.
+    /// A browser, not yet at the page. The page may use features that browsers keep from addresses without TLS.
     ///
-    /// - Parameter sound: the sound server that it plays by, and listens by; nil keeps it silent.
+    /// - Parameter sound: the sound server for its playback and microphone; nil keeps it silent.
     func browser(_ kind: Browser.Kind, sound: PulseServer? = nil) throws -> Browser {
         switch kind {
         case .chromium:
@@ -86,14 +86,15 @@ final class WebStage {
     }
 }
 
-/// The wall clock at the beginning of the monotonic one, in milliseconds: what a browser's clock counts from is known
-/// by the wall clock alone.
+/// The wall clock at the beginning of the monotonic one, in milliseconds. The origin of a browser's clock is known only
+/// by the wall clock.
 func wallClockAtMonotonicZero() -> Double {
     Double(MonotonicClock.wallClock()) / 1e6 - Double(MonotonicClock.now().nanoseconds) / 1e6
 }
 
-/// A script that runs `body` for each frame that the page decodes from now on, with its I420 `bytes`, the luma's `stride`, its
-/// `scale` in proportion to what the sender usually sends, and the time of day `at` in milliseconds. What it keeps goes to the array `seen`.
+/// A script that runs `body` for each frame that the page decodes from now on, with its I420 `bytes`, the luma's
+/// `stride`, its `scale` relative to the sender's usual size, and the time of day `at` in milliseconds. `body` may
+/// append to the array `seen`.
 func watchFrames(_ body: String) -> String {
     """
     (() => {

@@ -5,20 +5,21 @@ import Posix
 import TestSupport
 import Time
 
-/// What lies between a sender and its viewers; the same in both directions but for the rate, which holds for what the sender
-/// sends.
+/// The link between a sender and its viewers. Both directions are alike, but for the rate, which limits only the
+/// sender.
 struct Link {
     /// Bits a second, with all headers; nil for no limit.
     var rate: Double?
     /// There and back.
     var roundTrip = Duration.zero
-    /// 0…1, of what the sender sends.
+    /// 0…1, of the sender's packets.
     var loss = 0.0
-    /// The mean number of packets lost one after the other.
+    /// The mean number of packets lost in a row.
     var burst = 1.0
-    /// Packets that wait for the link at the most.
+    /// The most packets that wait for the link.
     var queue = 200
-    /// UDP ports of viewers with a link of their own each; all others share one without a limit. Nil has all share this one.
+    /// UDP ports of viewers with a link of their own each; all others share one without a limit. Nil if all share this
+    /// one.
     var ports: ClosedRange<UInt16>?
 
     fileprivate var arguments: [String] {
@@ -29,7 +30,7 @@ struct Link {
     }
 }
 
-/// A wire at work in the middle of a network.
+/// A running wire in the middle of a network.
 final class WireProcess {
     private let process: ChildProcess
     private let rateFile: TemporaryFolder
@@ -50,7 +51,7 @@ final class WireProcess {
     }
 }
 
-/// Passes frames of Ethernet between two interfaces, as a link of some rate, delay and loss would.
+/// Passes Ethernet frames between two interfaces, like a link of some rate, delay and loss.
 struct WireCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wire",
@@ -78,12 +79,12 @@ struct WireCommand: ParsableCommand {
 }
 
 private struct Wire {
-    /// Frames of one direction on their way; none overtakes another.
+    /// Travelling frames of one direction; none overtakes another.
     private struct Direction {
         var frames: [(at: Instant, bytes: [UInt8])] = []
         var first = 0
         var freeAt = Instant.start
-        /// When those that wait for the link get it.
+        /// When the waiting frames get the link.
         var starts: [Instant] = []
 
         mutating func pass(_ frame: [UInt8], _ options: WireCommand, rate: Double, mayDrop: Bool, at now: Instant) {
@@ -120,7 +121,7 @@ private struct Wire {
     private var random: SplitMix
     private var isBad = false
     private var directions = [Direction(), Direction()]
-    /// From left to right, by the UDP ports that have a link of their own.
+    /// From left to right, by the UDP ports with a link of their own.
     private var links: [UInt16: Direction] = [:]
 
     init(_ options: WireCommand) {
@@ -159,7 +160,7 @@ private struct Wire {
     }
 
     private mutating func take(_ frame: [UInt8], _ side: Int, at now: Instant) {
-        // Ten bytes before the frame are the kernel's, and ARP shall not be lost.
+        // The ten bytes before the frame are the kernel's. ARP must not be lost.
         let isIPv4 = frame.count > 24 && frame[22] == 8 && frame[23] == 0
         if side == 0, let port = port(of: frame) {
             if !isLost() { links[port, default: Direction()].pass(frame, options, rate: rate, mayDrop: true, at: now) }
@@ -170,7 +171,7 @@ private struct Wire {
         }
     }
 
-    /// The UDP port to which a frame goes if that has a link of its own.
+    /// A frame's UDP port if that has a link of its own.
     private func port(of frame: [UInt8]) -> UInt16? {
         guard options.ports.count == 2, frame.count > 48, frame[22] == 8, frame[23] == 0, frame[33] == 17 else {
             return nil
@@ -188,8 +189,8 @@ private struct Wire {
         return isBad
     }
 
-    /// A packet socket that sees all frames that come in, with the kernel's header before each: checksums may be left to the
-    /// hardware.
+    /// A packet socket that sees all incoming frames, with the kernel's header before each: checksums may be left to
+    /// the hardware.
     private static func open(_ interface: String) throws -> Int32 {
         let (afPacket, solPacket, vnetHeader, ignoreOutgoing): (Int32, Int32, Int32, Int32) = (17, 263, 15, 23)
         let socket = Glibc.socket(afPacket, Int32(SOCK_RAW.rawValue), 0)

@@ -1,4 +1,5 @@
-/// A still desktop on which a share of the screen, of its shape and in its middle, is another part of the film at every beat.
+/// A still desktop. A share of the screen, of its shape and in its middle, shows another part of the film at every
+/// beat.
 func drawArea(_ share: Double, on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     try screen.show(Desktop(on: screen).picture)
     let width = max(1, Int(Double(screen.width) * share.squareRoot()))

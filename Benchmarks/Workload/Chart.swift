@@ -1,9 +1,9 @@
-/// A chart of colours: flat cells, ramps, a square that travels over a plain field, and a coloured strip along each edge of
-/// the screen. At each beat one cell changes its colour and the square its place.
+/// A chart of colours: flat cells, ramps, a square that travels over a plain field, and a coloured strip along each
+/// edge of the screen. At each beat one cell changes its colour and the square its place.
 ///
-/// Prints, for each beat, a line for each flat rectangle and each ramp, and then `beat NUMBER`:
-/// `flat X Y WIDTH HEIGHT RRGGBB` and `ramp X Y WIDTH HEIGHT RRGGBB RRGGBB`, in pixels, as the depth of the screen shows the
-/// colours; a ramp goes from its left column to its right one.
+/// Prints, for each beat, a line for each flat rectangle and each ramp, and then `beat NUMBER`: `flat X Y WIDTH HEIGHT
+/// RRGGBB` and `ramp X Y WIDTH HEIGHT RRGGBB RRGGBB`, in pixels, with the colours at the screen's depth. A ramp goes
+/// from its left column to its right one.
 func drawChart(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     var chart = Chart(width: screen.width, height: screen.height)
     let picture = screen.makePixmap(width: screen.width, height: screen.height)
@@ -48,7 +48,7 @@ private struct Chart {
         cells = (0..<3 * Self.columns).map { $0 % Self.palette.count }
     }
 
-    /// Changes one cell, and moves the square. Returns what to draw.
+    /// Changes one cell, and moves the square. Returns the new areas.
     mutating func step() -> [(Desktop.Frame, UInt32)] {
         let before = squareFrame
         beat += 1

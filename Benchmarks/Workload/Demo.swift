@@ -1,6 +1,6 @@
 import Glibc
 
-/// A small live desktop for people who have no display at hand: a clock, moving shapes, a log that scrolls.
+/// A small live desktop for people without a display at hand: a clock, moving shapes, a log that scrolls.
 func drawDemo(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     let demo = try Demo(screen)
     try screen.show(demo.background)

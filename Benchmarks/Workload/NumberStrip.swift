@@ -24,9 +24,9 @@ struct NumberStrip {
     }
 }
 
-/// A number strip in the top left corner of a desktop, and a line of text that changes with it.
-/// Prints `NUMBER NANOSECONDS` for each number, once the server has drawn it: the instant of the monotonic clock just
-/// before it was asked to.
+/// A number strip in the top left corner of a desktop, and a line of text that changes with it. Prints `NUMBER
+/// NANOSECONDS` for each number, once the server has drawn it: the instant of the monotonic clock just before the
+/// request.
 func drawCounter(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     try screen.show(Desktop(on: screen).picture)
     let strip = NumberStrip(screenWidth: screen.width)
@@ -38,7 +38,7 @@ func drawCounter(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
         strip.draw(number, on: picture, x: 0, y: 0)
         screen.window.text("counter \(number) ", 16, textY, 0xffffff, on: 0x20242c)
         let asked: Instant = MonotonicClock.now()
-        // One copy, which the server does in one go: nobody grabs half a number.
+        // One copy, which the server makes in one go: nobody grabs half a number.
         screen.window.copy(from: picture, 0, 0, strip.width, strip.height, toX: 0, toY: 0)
         try screen.synchronize()
         printLine("\(number) \(asked.nanoseconds)")

@@ -1,9 +1,8 @@
-/// What to draw.
 enum Scene: String {
     case still, typing, scrolling, terminal, motion, window, pointer, area, counter, news, pattern, pages, smooth, film,
         beside, demo, chart, pictures
 
-    /// Changes a second, unless told otherwise.
+    /// Changes a second by default.
     var defaultRate: Double {
         switch self {
         case .still, .chart, .pictures: 1
@@ -33,7 +32,7 @@ struct Options {
     init(_ arguments: some Sequence<String>) throws(WorkloadError) {
         var rest = Array(arguments)
         guard !rest.isEmpty, let scene = Scene(rawValue: rest.removeFirst()) else {
-            throw .usage("name what to draw")
+            throw .usage("name a scene")
         }
         self.scene = scene
         while !rest.isEmpty {

@@ -1,8 +1,8 @@
 import Posix
 import Time
 
-/// A screen full of text that is another one at every beat, light and dark in turn, as when a person changes windows.
-/// Prints `NUMBER NANOSECONDS` for each, the instant of the monotonic clock just before the server was asked to draw it.
+/// A screen full of text that is replaced at every beat, light and dark in turn, as when a person changes windows.
+/// Prints `NUMBER NANOSECONDS` for each, the instant of the monotonic clock just before the request.
 func drawPages(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     let picture = screen.makePixmap(width: screen.width, height: screen.height)
     var text = ProgramText()
@@ -14,7 +14,7 @@ func drawPages(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     } while pace.wait()
 }
 
-/// A number strip on a page of text that is another one at every fourteenth beat: what is new is small, and comes while the
+/// A number strip on a page of text that is replaced at every fourteenth beat: a change is small, and comes while the
 /// page still gets sharper. Prints `NUMBER NANOSECONDS` as the counter does.
 func drawNews(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     let strip = NumberStrip(screenWidth: screen.width)

@@ -10,7 +10,7 @@ func wallpaper(_ x: Int, _ y: Int) -> UInt32 {
 func landscape(_ x: Double, _ y: Double) -> UInt32 {
     let shore = 0.66
     if y <= shore { return mountains(x, y) }
-    // The water mirrors what is above, with waves.
+    // The water mirrors the landscape, with waves.
     let mirrored = shore - (y - shore) * 0.9 + 0.006 * sin(y * 420 + 9 * sin(x * 11))
     return blend(mountains(x, max(0, mirrored)), 0x12324a, 0.35 + (y - shore))
 }

@@ -2,8 +2,8 @@ import Posix
 import TestSupport
 import Time
 
-/// Shows pictures from PNG files, one after the other at each beat, as large as they are, from the top left corner on.
-/// Prints `NUMBER NANOSECONDS` for each, the instant of the monotonic clock just before the server was asked to show it.
+/// Shows pictures from PNG files, one at each beat, unscaled, from the top left corner on. Prints `NUMBER NANOSECONDS`
+/// for each, the instant of the monotonic clock just before the request.
 func showPictures(_ paths: [String], on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     var pictures: [Canvas] = []
     for path in paths {

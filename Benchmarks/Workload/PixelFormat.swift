@@ -1,6 +1,6 @@
 import CXCB
 
-/// How the server lays out the pixels of a picture sent to it.
+/// The layout of the pixels of a picture for the server.
 struct PixelFormat {
     let bytesPerPixel: Int
     let scanlinePad: Int
@@ -40,7 +40,7 @@ struct PixelFormat {
         scale(colour >> 16 & 255, red) | scale(colour >> 8 & 255, green) | scale(colour & 255, blue)
     }
 
-    /// The colour 0xRRGGBB that a screen of this depth shows for one.
+    /// The colour 0xRRGGBB of a screen of this depth for one.
     func shown(_ colour: UInt32) -> UInt32 {
         let pixel = pixel(colour)
         return level(pixel, red) << 16 | level(pixel, green) << 8 | level(pixel, blue)

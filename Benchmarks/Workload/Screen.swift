@@ -49,7 +49,6 @@ final class Screen {
         try synchronize()
     }
 
-    /// Sends what was drawn.
     func flush() throws(WorkloadError) {
         if xcb_flush(raw) <= 0 { throw .connectionLost }
         while let event = xcb_poll_for_event(raw) { free(event) }

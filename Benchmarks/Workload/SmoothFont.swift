@@ -10,7 +10,7 @@ final class SmoothFont {
         let top: Int
         let width: Int
         let advance: Int
-        /// How much of each pixel it covers, 0…255, row by row.
+        /// The coverage of each pixel, 0…255, row by row.
         let coverage: [UInt8]
     }
 
@@ -35,7 +35,7 @@ final class SmoothFont {
         FT_Done_FreeType(library)
     }
 
-    /// Draws a line; (x, y) is its top left corner. What goes beyond `end` is left out.
+    /// Draws a line; (x, y) is its top left corner. The part beyond `end` is left out.
     func draw(_ text: String, on picture: inout SmoothPicture, _ x: Int, _ y: Int, end: Int, _ colour: UInt32) {
         var pen = x
         for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Draws on an X display what the benchmarks and tests share: a known amount of change, or pictures that can be read.
+/// Draws the scenes of benchmarks and tests on an X display: a known amount of change, or pictures that can be read.
 @main
 enum Workload {
     static let usage = """

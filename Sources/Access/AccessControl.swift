@@ -3,15 +3,15 @@ import Posix
 import Synchronization
 package import Time
 
-/// The access control of a sender: each door asks here. Any thread may ask.
+/// The access control of a sender, asked at each of its doors, on any thread.
 ///
-/// It has two locks. That of the gate is what strangers can keep busy; whatever else is asked takes the other one.
+/// It has two locks: one for the gate, which strangers can keep busy, and one for the rest.
 package final class AccessControl: Sendable {
     package typealias Decided = @Sendable (Knock, KnockAnswer) -> Void
 
-    /// What a sender makes of outputs.
+    /// The sender's side of the access control.
     package struct Outlets: Sendable {
-        /// `turn` is to be called earlier than it has said last.
+        /// Asks for a call of `turn` before the instant that the last one returned.
         package var wake: @Sendable () -> Void
         package var tell: @Sendable (AccessEvent) -> Void
         package var ended: @Sendable (ParticipantID, Rights) -> Void
@@ -19,7 +19,7 @@ package final class AccessControl: Sendable {
         /// - Parameters:
         ///   - wake: called on any thread.
         ///   - tell: gets the events, one after the other, on any thread.
-        ///   - ended: gets those whose time is over, with the rights that they had, as `tell` gets events.
+        ///   - ended: gets participants whose time is over, with their former rights, in the manner of `tell`.
         package init(
             wake: @escaping @Sendable () -> Void,
             tell: @escaping @Sendable (AccessEvent) -> Void,
@@ -31,18 +31,18 @@ package final class AccessControl: Sendable {
 
     private struct State {
         var engine: AccessEngine
-        /// Those who knock, by their numbers.
+        /// By the numbers of their knocks.
         var waiters: [Int: Decided] = [:]
         var outlets: Outlets?
-        /// What is to be performed, in order, and whether a thread is at it.
+        /// Outputs to perform, in order, and whether a thread is performing one.
         var outputs: [AccessEngine.Output] = []
         var isPerforming = false
         /// When `turn` is called without a wake; nil for never.
         var turnAt: Instant?
 
-        /// Takes over what a change has brought.
+        /// Collects the outputs of a change.
         ///
-        /// - Returns: what has `turn` called earlier, if it must be.
+        /// - Returns: the call for an earlier `turn`; nil if none is needed.
         mutating func settle() -> (@Sendable () -> Void)? {
             outputs += engine.takeOutputs()
             guard let outlets, let deadline = engine.nextDeadline, turnAt.map({ deadline < $0 }) ?? true else {
@@ -52,7 +52,7 @@ package final class AccessControl: Sendable {
             return outlets.wake
         }
 
-        /// The next output, with the one who waits for it. The caller performs it, and says so.
+        /// The next output, with the answer's receiver for a knock. The caller performs it, and clears `isPerforming`.
         mutating func take() -> (Outlets, AccessEngine.Output, Decided?)? {
             guard let outlets, !isPerforming, !outputs.isEmpty else { return nil }
             isPerforming = true
@@ -68,9 +68,9 @@ package final class AccessControl: Sendable {
     private let gate: Mutex<Gate>
     /// Rung after outputs were performed.
     private let hasPerformed = Bell()
-    /// Whether those who are no guests have to knock.
+    /// Whether people other than guests have to knock.
     package let asks: Bool
-    /// Who may speak; where nobody may, no sound is asked for.
+    /// Where nobody may speak, no sound is asked for.
     package let talk: TalkPolicy
     /// Whether viewers need a link with a token.
     package let needsToken: Bool
@@ -89,10 +89,11 @@ package final class AccessControl: Sendable {
         needsToken = token != nil
     }
 
-    /// Begins to tell, also what has come before.
+    /// Starts the events. Earlier ones come first.
     package func begin(_ outlets: Outlets) { update { state, _ in state.outlets = outlets } }
 
-    /// Asks or changes something. The body calls nothing that asks here; locks that it takes are held by nobody who asks.
+    /// Asks or changes something. The body must not call this object. Nothing that calls it may hold a lock that the
+    /// body takes.
     @discardableResult
     package func change<Result: Sendable>(_ body: (inout AccessEngine, Instant) -> Result) -> Result {
         update { state, now in body(&state.engine, now) }
@@ -102,12 +103,12 @@ package final class AccessControl: Sendable {
         state.withLock { body($0.engine) }
     }
 
-    /// Asks about what strangers can drive.
+    /// Asks the gate, which strangers can keep busy.
     package func atGate<Result: Sendable>(_ body: (inout Gate) -> Result) -> Result {
         gate.withLock { body(&$0) }
     }
 
-    /// Has somebody wait. `decided` is called once, on any thread, unless nil is returned.
+    /// Adds a knock. `decided` is called once, on any thread, unless nil is returned.
     ///
     /// - Returns: the knock's number; nil if too many wait.
     package func knock(_ knocker: Knocker, decided: @escaping Decided) -> Int? {
@@ -118,9 +119,9 @@ package final class AccessControl: Sendable {
         }
     }
 
-    /// Does what is due.
+    /// Performs overdue work.
     ///
-    /// - Returns: when to come again, unless woken; nil for never.
+    /// - Returns: when to call again, unless woken; nil for never.
     package func turn() -> Instant? {
         update { state, now in state.engine.tick(now: now) }
         return state.withLock { state in
@@ -129,13 +130,13 @@ package final class AccessControl: Sendable {
         }
     }
 
-    /// Has nobody wait any more. Returns when all who waited have been told, whichever thread does that.
+    /// Ends all knocks. Returns when all their answers were delivered, by any thread.
     ///
-    /// - Parameter time: after which it returns in any case.
+    /// - Parameter time: the longest time to wait.
     package func close(within time: Duration = .milliseconds(500)) {
         update { state, _ in
             state.engine.closeLobby()
-            // A sender that does not come about tells nobody else.
+            // The events of a sender that failed to start go nowhere.
             if state.outlets == nil { state.outlets = Outlets(wake: {}, tell: { _ in }) }
         }
         let end: Instant = MonotonicClock.now() + time
@@ -157,7 +158,7 @@ package final class AccessControl: Sendable {
         return result
     }
 
-    /// One thread performs at a time, whoever's outputs they are: an answer may come before its knock is told.
+    /// One thread at a time performs the outputs of all. An answer may come before its knock is reported.
     private func perform() {
         while let (outlets, output, waiter) = state.withLock({ $0.take() }) {
             switch output {

@@ -1,13 +1,12 @@
 package import Media
 package import Time
 
-/// Who may speak, and is heard.
+/// The right to speak, and the places on the floor.
 extension AccessEngine {
-    /// How long one is quiet who is told of again, to people.
+    /// A participant that was silent for so long is reported to people again.
     static let newsInterval = Duration.seconds(60)
-    /// How long somebody has peace who said no, and between two requests of the same participant.
+    /// How long a refusal holds, and the time between two requests of one participant.
     static let refusalTime = Duration.seconds(30), askingInterval = Duration.seconds(5)
-    /// Refusals that are remembered.
     private static let mostRefusals = 1000
 
     package func talkState(of id: ParticipantID) -> TalkState {
@@ -18,7 +17,7 @@ extension AccessEngine {
 
     // MARK: - Rights
 
-    /// A participant wants to speak. One that has gone is not heard.
+    /// A participant asks to speak. One that has left is refused.
     package mutating func askToTalk(_ id: ParticipantID, at now: Instant) -> TalkAnswer {
         guard var bearer = bearers[id] else { return .refused(until: now) }
         defer { bearers[id] = bearer }
@@ -39,7 +38,7 @@ extension AccessEngine {
         }
     }
 
-    /// A participant does not want to speak any more. A right that it has it keeps for later.
+    /// A participant stops speaking. It keeps its right for later.
     package mutating func withdraw(_ id: ParticipantID, at now: Instant) {
         guard let bearer = bearers[id] else { return }
         bearers[id]?.isClosed = true
@@ -47,9 +46,9 @@ extension AccessEngine {
         leaveFloor(id, at: now)
     }
 
-    /// Somebody lets a participant speak.
+    /// Lets a participant speak.
     ///
-    /// - Returns: whether it is there.
+    /// - Returns: false if it has left.
     @discardableResult
     package mutating func grantTalk(_ id: ParticipantID) -> Bool {
         guard let bearer = bearers[id] else { return false }
@@ -61,9 +60,9 @@ extension AccessEngine {
         return true
     }
 
-    /// Somebody lets a participant not speak, or speak no more, and with it all others of its key.
+    /// Takes the right to speak from a participant, and from all others with its key.
     ///
-    /// - Returns: whether it is there.
+    /// - Returns: false if it has left.
     @discardableResult
     package mutating func revokeTalk(_ id: ParticipantID, at now: Instant) -> Bool {
         guard let bearer = bearers[id] else { return false }
@@ -85,12 +84,12 @@ extension AccessEngine {
 
     // MARK: - Voices
 
-    /// Sound of a participant has come.
+    /// Records sound of a participant.
     ///
     /// - Parameters:
-    ///   - level: in decibels below the loudest; nil if it does not say.
-    ///   - isQuiet: whether there is nothing in it but noise.
-    /// - Returns: whether it is to be heard.
+    ///   - level: in decibels below the loudest; nil if the packet has none.
+    ///   - isQuiet: whether there is only noise in it.
+    /// - Returns: whether the sound is to be heard.
     package mutating func hears(_ id: ParticipantID, level: UInt8?, isQuiet: Bool, at now: Instant) -> Bool {
         guard talk != .off, let bearer = bearers[id], !bearer.isClosed else { return false }
         guard bearer.grant.rights.contains(.talk) else {
@@ -106,19 +105,18 @@ extension AccessEngine {
         return isHeard
     }
 
-    /// What was heard of a participant is loud enough to be understood.
+    /// Records that a participant's voice was loud enough to be understood.
     package mutating func noteLoud(_ id: ParticipantID, at now: Instant) {
         guard floor.noteLoud(id, at: now) else { return }
         tell(.talk(id, .started(isNews: bearers[id]?.endedAt.map { now >= $0 + Self.newsInterval } ?? true)))
     }
 
-    /// Whether what a participant says is heard.
     package func isHeard(_ id: ParticipantID) -> Bool { floor.hasPlace(id) }
 
-    /// Those whose words are heard.
+    /// The participants whose voices are heard.
     package var heard: Set<ParticipantID> { floor.heard }
 
-    /// When somebody may have fallen silent.
+    /// When a participant may have fallen silent.
     package var silenceDeadline: Instant? { floor.nextDeadline }
 
     mutating func leaveFloor(_ id: ParticipantID, at now: Instant) {

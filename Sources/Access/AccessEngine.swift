@@ -1,21 +1,19 @@
 package import Media
 package import Time
 
-/// Who may do what, and until when; who waits to come in, and who is heard. Sans-IO: after each call perform what `takeOutputs` returns,
-/// and call `tick` when `nextDeadline` comes.
+/// The rights of participants and their ends, the lobby, and the floor. Sans-IO: after each call perform the result of
+/// `takeOutputs`, and call `tick` at `nextDeadline`.
 package struct AccessEngine: Sendable {
     package struct Settings: Sendable {
-        /// Whether those who are no guests have to knock.
+        /// Whether people other than guests have to knock.
         package var asks = false
         /// How long a knock waits for an answer.
         package var patience = Duration.seconds(30)
-        /// Those who need not knock.
+        /// People who need not knock.
         package var guests: [Guest] = []
-        /// Who may speak.
         package var talk = TalkPolicy.off
-        /// How many are heard at once, within `Floor.placeLimits`.
+        /// The number of voices heard at once, within `Floor.placeLimits`.
         package var speakers = 1
-        /// The number of the first knock.
         package var firstKnock = 1
 
         package init() {}
@@ -23,37 +21,36 @@ package struct AccessEngine: Sendable {
 
     package enum Output: Sendable {
         case tell(AccessEvent)
-        /// Whoever made this knock goes on.
         case decided(Knock, KnockAnswer)
-        /// The time has come until which a participant had these rights.
+        /// The end of a participant's time, with its former rights.
         case ended(ParticipantID, Rights)
     }
 
-    /// What becomes of somebody at a door.
+    /// The answer to somebody at a door.
     package enum Entry: Equatable, Sendable {
-        /// The name is that of a guest; empty for others.
+        /// The guest's name; empty for others.
         case granted(name: String)
         case mustKnock
     }
 
-    /// A participant, as far as its rights go.
+    /// The rights of a participant.
     struct Bearer: Sendable {
-        /// To speak.
+        /// The wish to speak.
         enum Wish: Equatable, Sendable {
             case none, made
             case refused(at: Instant)
         }
 
         var grant: Grant
-        /// By what it is recognized later; nil for nothing.
+        /// Identifies the participant later; nil if nothing does.
         var guest: GuestKey?
-        /// Where it has no right to speak.
+        /// Only if it has no right to speak.
         var wish = Wish.none
-        /// When it asked to speak last, by a request.
+        /// The time of its last request to speak.
         var askedAt: Instant?
-        /// Whether it says itself that it does not speak, whatever comes.
+        /// Whether the participant itself has stopped speaking.
         var isClosed = false
-        /// When it was heard last.
+        /// When its voice ended last.
         var endedAt: Instant?
 
         mutating func refuseTalk(at instant: Instant) {
@@ -68,7 +65,7 @@ package struct AccessEngine: Sendable {
     private var guests: Guests
     var bearers: [ParticipantID: Bearer] = [:]
     var floor: Floor
-    /// The keys of those who may not speak, and since when; the latest come last.
+    /// The keys without the right to speak, and since when; the latest come last.
     var refusals: [(key: GuestKey, at: Instant)] = []
     /// When the first grant may end; nil if none does.
     private var firstEnd: Instant?
@@ -102,7 +99,7 @@ package struct AccessEngine: Sendable {
         firstEnd = earliest(guests.firstEnd, bearers.values.compactMap(\.grant.until).min())
     }
 
-    /// What is to be done since the last call, in order.
+    /// The outputs since the last call, in order.
     package mutating func takeOutputs() -> [Output] {
         defer { outputs = [] }
         return outputs
@@ -115,10 +112,10 @@ package struct AccessEngine: Sendable {
         return guests[key].map { .granted(name: $0.name) } ?? .mustKnock
     }
 
-    /// Those who knock, in order.
+    /// The knocks that wait, in order.
     package var waiting: [Knock] { lobby.waiting }
 
-    /// Has somebody wait. One that knocks again takes the place of its first knock.
+    /// Adds a knock. A second one with the same key replaces the first.
     ///
     /// - Returns: nil if too many wait.
     package mutating func knock(_ knocker: Knocker, now: Instant) -> Knock? {
@@ -140,7 +137,7 @@ package struct AccessEngine: Sendable {
         return knock
     }
 
-    /// Has nobody wait any more.
+    /// Ends all knocks.
     package mutating func closeLobby() {
         for knock in waiting { answer(knock.number, .cancelled) }
     }
@@ -155,7 +152,7 @@ package struct AccessEngine: Sendable {
 
     // MARK: - Participants
 
-    /// A participant has come, or is recognized. One that may not speak does not get around that by coming anew.
+    /// Adds a participant that has come or was recognized. A refusal to speak survives coming again.
     package mutating func begin(_ id: ParticipantID, guest key: GuestKey? = nil) {
         if bearers[id] == nil { bearers[id] = Bearer(grant: Grant(rights: talk == .on ? [.watch, .talk] : .watch)) }
         guard let key else { return }
@@ -165,7 +162,6 @@ package struct AccessEngine: Sendable {
         if let refusal = refusals.last(where: { $0.key == key }) { bearers[id]?.refuseTalk(at: refusal.at) }
     }
 
-    /// A participant has gone.
     package mutating func end(_ id: ParticipantID, at now: Instant) {
         leaveFloor(id, at: now)
         bearers[id] = nil
@@ -173,12 +169,11 @@ package struct AccessEngine: Sendable {
 
     // MARK: - Guests
 
-    /// The one of this key, if it need not knock.
     package func guest(_ key: GuestKey?) -> Guest? { guests[key] }
 
-    /// Has guests knock when they come again.
+    /// Removes guests. They have to knock the next time.
     ///
-    /// - Returns: those who were guests: first those let in here, then those of the list, each in order.
+    /// - Returns: the removed guests: first those let in here, then those of the list, each in order.
     @discardableResult
     package mutating func forget(where isMeant: (Guest) -> Bool) -> [Guest] { guests.remove(where: isMeant) }
 }

@@ -1,23 +1,23 @@
 package import Media
 
-/// What people and programs are told of access.
+/// An event of access for people and programs.
 package enum AccessEvent: Sendable {
     package enum Talk: Equatable, Sendable {
         case asked, granted
-        /// It is not heard any more, or is not going to be, as somebody says so.
+        /// The participant is not heard any more, or will not be, by somebody's decision.
         case revoked
-        /// It is heard. It is news if it has not been for a minute.
+        /// The participant is heard. It is news after a minute of silence.
         case started(isNews: Bool)
         case ended
     }
 
     case knocked(Knock)
     case answered(Knock, KnockAnswer)
-    /// Nobody is asked about somebody, as too many wait; told once a minute for each network.
+    /// A knock was refused without a question, as too many wait; reported once a minute for each network.
     case turnedAway(address: String, call: String)
     case talk(ParticipantID, Talk)
 
-    /// For people; nil of speech, as the names of those who are there are not known here.
+    /// For people; nil for events of speech, as the names of participants are not known here.
     package var sentence: String? {
         switch self {
         case .knocked(let knock):

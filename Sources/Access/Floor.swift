@@ -1,26 +1,24 @@
 import Media
 import Time
 
-/// Who is heard of those who may speak: only so many as there are places. Whoever speaks first has one, until it has been silent for a
-/// second and somebody else speaks. Sans-IO.
+/// Floor control: a limited number of participants with the right to speak is heard at once. The first to speak gets a
+/// place, and loses it to another speaker after a second of silence. Sans-IO.
 package struct Floor: Sendable {
-    /// One that is heard if it says something.
     private struct Place {
         let since: Instant
-        /// When something came, and when that was last loud.
+        /// When the last sound came, and the last loud one.
         var heardAt: Instant
         var loudAt: Instant?
         var isSpeaking = false
 
-        /// Since when there is nothing to hear.
+        /// The beginning of the present silence.
         var quietSince: Instant { loudAt ?? since }
     }
 
-    /// How many may be heard at once.
     package static let placeLimits = 1...4
-    /// Whoever is quiet for so long loses the place to one that speaks, or to anybody if nothing comes at all.
+    /// After so long a silence, a place goes to another speaker; without any packets, it is given up.
     static let patience = Duration.seconds(1)
-    /// A pause of speech.
+    /// A speaker that is silent for so long has ended.
     static let pause = Duration.seconds(2)
     /// RFC 6464: 50 dB below the loudest, a voice is not understood.
     private static let faintest: UInt8 = 50
@@ -34,12 +32,12 @@ package struct Floor: Sendable {
         placeCount = places
     }
 
-    /// Sound has come of one that may speak.
+    /// Records sound of a participant with the right to speak.
     ///
     /// - Parameters:
-    ///   - level: in decibels below the loudest; nil if it does not say.
-    ///   - isQuiet: whether there is nothing in it but noise.
-    /// - Returns: whether it is heard; and those who speak no more.
+    ///   - level: in decibels below the loudest; nil if the packet has none.
+    ///   - isQuiet: whether there is only noise in it.
+    /// - Returns: whether it is heard, and the participants whose voices ended.
     mutating func hears(
         _ id: ParticipantID,
         level: UInt8?,
@@ -56,7 +54,7 @@ package struct Floor: Sendable {
         return (true, ended)
     }
 
-    /// Returns whether there is a place; if need be, that of one who is quiet.
+    /// Returns whether there is a free place. If need be, it takes that of a silent participant.
     private mutating func makePlace(forLoud isLoud: Bool, at now: Instant, _ ended: inout [ParticipantID]) -> Bool {
         if places.count < placeCount { return true }
         guard isLoud, let quietest = places.min(by: { $0.value.quietSince < $1.value.quietSince }),
@@ -66,9 +64,9 @@ package struct Floor: Sendable {
         return true
     }
 
-    /// What was heard of somebody is loud enough to be understood.
+    /// Records that a voice was loud enough to be understood.
     ///
-    /// - Returns: whether it begins to speak.
+    /// - Returns: whether a participant begins to speak.
     mutating func noteLoud(_ id: ParticipantID, at now: Instant) -> Bool {
         guard var place = places[id] else { return false }
         let wasSpeaking = place.isSpeaking
@@ -77,15 +75,15 @@ package struct Floor: Sendable {
         return !wasSpeaking
     }
 
-    /// Takes a place back.
+    /// Frees a participant's place.
     ///
-    /// - Returns: whether somebody was speaking there.
+    /// - Returns: whether it was speaking.
     mutating func leave(_ id: ParticipantID) -> Bool { places.removeValue(forKey: id)?.isSpeaking ?? false }
 
-    /// Takes note of whoever has fallen silent.
+    /// Finds the participants that have fallen silent, and frees places without packets.
     ///
-    /// - Parameter present: one whose sound has just come.
-    /// - Returns: those who speak no more.
+    /// - Parameter present: a participant whose sound has just come.
+    /// - Returns: the participants whose voices ended.
     mutating func release(but present: ParticipantID? = nil, at now: Instant) -> [ParticipantID] {
         var ended: [ParticipantID] = []
         for (id, place) in places where id != present {
@@ -101,10 +99,8 @@ package struct Floor: Sendable {
 
     func isSpeaking(_ id: ParticipantID) -> Bool { places[id]?.isSpeaking ?? false }
 
-    /// Those with places.
     var heard: Set<ParticipantID> { Set(places.keys) }
 
-    /// Whether what somebody says is heard.
     func hasPlace(_ id: ParticipantID) -> Bool { places[id] != nil }
 
     /// When `release` may have something to do; nil while nobody has a place.

@@ -1,10 +1,11 @@
 package import Time
 
-/// By what a guest is recognized: the SHA-256, in 64 lower-case hexadecimal digits, of a secret of its browser or of its certificate.
+/// Identifies a guest: the SHA-256, in 64 lower-case hexadecimal digits, of a secret of its browser or of its
+/// certificate.
 package struct GuestKey: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// - Returns: nil for anything that is no such digest: it may come from a file, or from a sender that was taken over.
+    /// - Returns: nil for any other text. It may come from a file, or from a sender that was taken over.
     package init?(_ text: String) {
         guard text.utf8.count == 64, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }) else {
             return nil
@@ -28,12 +29,12 @@ extension GuestKey: Codable {
     }
 }
 
-/// Somebody who need not knock.
+/// A person who need not knock.
 package struct Guest: Sendable, Equatable {
     package let key: GuestKey
-    /// What it said of itself; may be empty.
+    /// The name given by the guest; may be empty.
     package let name: String
-    /// When it has to knock again, and has no rights any more; nil for never.
+    /// The end of its rights; nil for never. It has to knock again then.
     package let until: Instant?
 
     package init(key: GuestKey, name: String, until: Instant? = nil) {
@@ -41,18 +42,18 @@ package struct Guest: Sendable, Equatable {
     }
 }
 
-/// The guests of a sender: those that it began with, and those let in since. Sans-IO.
+/// The guests of a sender: a list from its start, and people let in since. Sans-IO.
 struct Guests: Sendable {
-    /// Those let in who are remembered.
+    /// The most people let in that are remembered.
     private static let mostLetIn = 1000
 
     private var guests: [GuestKey: Guest] = [:]
     /// In the order of the list.
     private var invited: [GuestKey] = []
-    /// The latest come last. Only these are dropped where there are too many.
+    /// The latest come last. If there are too many, only these are dropped.
     private var letIn: [GuestKey] = []
 
-    /// - Parameter invited: of two with one key, the first counts.
+    /// - Parameter invited: the first of two with one key counts.
     init(_ invited: [Guest]) {
         for guest in invited where guests[guest.key] == nil {
             guests[guest.key] = guest
@@ -60,7 +61,7 @@ struct Guests: Sendable {
         }
     }
 
-    /// When the first of them is none any more.
+    /// The earliest end of a guest's rights.
     var firstEnd: Instant? { guests.values.compactMap(\.until).min() }
 
     subscript(_ key: GuestKey?) -> Guest? { key.flatMap { guests[$0] } }
@@ -72,7 +73,7 @@ struct Guests: Sendable {
         if letIn.count > Self.mostLetIn { guests[letIn.removeFirst()] = nil }
     }
 
-    /// - Returns: those removed: first those let in, then the invited, each in order.
+    /// - Returns: the removed guests: first those let in, then the invited, each in order.
     mutating func remove(where isMeant: (Guest) -> Bool) -> [Guest] {
         let removed = (letIn + invited).compactMap { guests[$0] }.filter(isMeant)
         for guest in removed { guests[guest.key] = nil }

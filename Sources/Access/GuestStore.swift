@@ -3,30 +3,30 @@ import JSON
 package import Posix
 import Time
 
-/// The guests of senders with `--accept known`: a file of this user's, with one JSON object a line.
+/// The guests of senders with `--accept known`: a file of this user, with one JSON object a line.
 ///
-/// The file has a folder to itself, the only one that the process which asks may write. Nobody can come in with its content: it holds only
-/// the SHA-256 of the secret that a browser keeps.
+/// The file is alone in its folder, the only one that the approving process may write. Its content lets nobody in: it
+/// holds only the SHA-256 of a browser's secret.
 package struct GuestStore: Sendable {
     package struct Entry: Codable, Sendable, Equatable {
         package let key: GuestKey
         package let name: String
-        /// When it was let in for good, as RFC 3339 writes it.
+        /// When it was accepted with "always", in RFC 3339.
         package let since: String
     }
 
-    /// Unicode scalars of a name. A sender that was taken over may say more.
+    /// Unicode scalars of a name. A sender that was taken over may send a longer one.
     private static let longestName = 60
     /// The largest file that is read, in bytes. A thousand guests take a fifth of it.
     private static let longest = 1 << 20
     private static let patience = Duration.seconds(2)
 
     private let file: PrivateFile
-    /// Where earlier versions had the file.
+    /// The file of earlier versions.
     private let formerFile: PrivateFile
     private let folder: StateFolder
 
-    /// - Parameter environment: finds a variable.
+    /// - Parameter environment: returns a variable's value.
     package init(environment: (String) -> String? = StateFolder.environment) throws(StateFolder.Missing) {
         let state = try StateFolder(for: "the known viewers", environment: environment)
         folder = state.folder("visitors")
@@ -53,7 +53,7 @@ package struct GuestStore: Sendable {
         return entries.compactMap(\.self)
     }
 
-    /// Adds a guest, which need not ask from now on.
+    /// Adds a guest, which need not knock from now on.
     package func remember(_ key: GuestKey, name: String) throws(GuestStoreError) {
         let name = String(String.UnicodeScalarView(name.unicodeScalars.prefix(Self.longestName)))
         try change { entries in
@@ -63,7 +63,7 @@ package struct GuestStore: Sendable {
         }
     }
 
-    /// Removes guests, which have to ask again.
+    /// Removes guests, which have to knock again.
     ///
     /// - Returns: how many there were.
     @discardableResult
@@ -78,7 +78,7 @@ package struct GuestStore: Sendable {
         return count
     }
 
-    /// Removes the file, damaged or not.
+    /// Removes the file, even a damaged one.
     package func forgetAll() throws(GuestStoreError) {
         for file in [file, formerFile] {
             do throws(SystemError) { try file.remove() } catch {
@@ -87,7 +87,7 @@ package struct GuestStore: Sendable {
         }
     }
 
-    /// Gives the file its present place. One that is there already counts.
+    /// Moves the file of earlier versions to its present place, unless one is there.
     private func moveFormerFile() throws(GuestStoreError) {
         guard formerFile.exists, !file.exists else { return }
         folder.make()
@@ -96,7 +96,7 @@ package struct GuestStore: Sendable {
         }
     }
 
-    /// Changes the file in one step, one process after the other.
+    /// Changes the file in one step. Other processes wait.
     private func change(_ body: (inout [Entry]) -> Void) throws(GuestStoreError) {
         folder.make()
         let held: FileDescriptor?
@@ -108,18 +108,18 @@ package struct GuestStore: Sendable {
         var entries = try load()
         body(&entries)
         let text = entries.compactMap { try? $0.printableJSONLine() + "\n" }.joined()
-        // What is longer could not be read again.
+        // A longer file could not be read again.
         guard text.utf8.count <= Self.longest else { throw .full(path: path) }
         do throws(SystemError) { try file.write(text, .replacing) } catch {
             throw .unwritable(path: path, reason: error.reason)
         }
     }
 
-    /// Makes the folder of the file, unless it is there, and moves the file of earlier versions into it.
+    /// Makes the file's folder, unless it exists, and moves the file of earlier versions into it.
     ///
     /// - Returns: its path; nil if it cannot be made.
     package func makeFolder() -> String? {
-        // A file that cannot be moved is told of when it is read.
+        // A failure to move the file is reported when the file is read.
         try? moveFormerFile()
         return folder.make() ? folder.path : nil
     }
@@ -129,7 +129,7 @@ package enum GuestStoreError: Error, Equatable, CustomStringConvertible {
     case unreadable(path: String, reason: String)
     case damaged(path: String)
     case notMoved(from: String, to: String, reason: String)
-    /// Another process changes the file; try again later.
+    /// Another process is changing the file; try again later.
     case busy(lock: String)
     case full(path: String)
     case unwritable(path: String, reason: String)

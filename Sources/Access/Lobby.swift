@@ -1,15 +1,15 @@
 import Posix
 package import Time
 
-/// Somebody who asks to be let in, by its own account.
+/// A request to be let in, in the knocker's own words.
 package struct Knocker: Sendable {
     package var name: String
     package var note: String
-    /// Nil for one who shows nothing by which it is recognized later.
+    /// Identifies the knocker later; nil if nothing does.
     package var key: GuestKey?
     /// Of a viewer, in numbers; or "room tea".
     package var address: String
-    /// The call into which it wants, as the command line names it.
+    /// The call that it wants to join, as the command line names it.
     package var call: String
 
     package init(name: String, note: String, key: GuestKey?, address: String, call: String = "web") {
@@ -20,14 +20,14 @@ package struct Knocker: Sendable {
 package struct Knock: Sendable, Equatable {
     /// Counted up.
     package let number: Int
-    /// What the knocker says of itself, each on one line; either may be empty.
+    /// The knocker's own name and note, each on one line; either may be empty.
     package let name: String
     package let note: String
     package let address: String
-    /// The call into which it wants, as the command line names it.
+    /// The call that it wants to join, as the command line names it.
     package let call: String
     package let since: Instant
-    /// Nil for one who shows nothing by which it is recognized later.
+    /// Identifies the knocker later; nil if nothing does.
     package let key: GuestKey?
 
     package init(
@@ -43,7 +43,7 @@ package struct Knock: Sendable, Equatable {
         (self.call, self.since, self.key) = (call, since, key)
     }
 
-    /// For people: the name, if one was given, the address and the note.
+    /// For people: the name, if there is one, the address and the note.
     package var who: String { Self.who(name: name, note: note, address: address) }
 
     package static func who(name: String, note: String, address: String) -> String {
@@ -55,19 +55,19 @@ package struct Knock: Sendable, Equatable {
 package enum KnockAnswer: String, Sendable {
     case accepted, rejected
     case noAnswer = "no_answer"
-    /// The knocker waits no more.
+    /// The knocker has gone.
     case cancelled
 }
 
-/// Those who wait to be let in. Sans-IO.
+/// The knocks that wait for an answer. Sans-IO.
 struct Lobby: Sendable {
-    /// Those who wait at once, in all and of one network.
+    /// The most knocks at once, in all and of one network.
     private static let (most, mostOfOneNetwork) = (32, 4)
     /// Unicode scalars of names and notes.
     private static let (longestName, longestNote) = (60, 200)
 
     private let patience: Duration
-    /// Knocks are told, so they must not be many.
+    /// Each knock is reported, so there must not be many.
     private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
     private var toldRefusals = NetworkAllowance.ofToldRefusals
     private(set) var waiting: [Knock] = []
@@ -75,13 +75,13 @@ struct Lobby: Sendable {
 
     /// - Parameters:
     ///   - patience: how long a knock waits for an answer.
-    ///   - number: of the first knock.
+    ///   - number: the first knock's.
     init(patience: Duration, countingFrom number: Int) { (self.patience, nextNumber) = (patience, number) }
 
-    /// All have one patience, so it is the first one's.
+    /// All knocks have the same patience, so the first one's ends first.
     var nextDeadline: Instant? { waiting.first.map { $0.since + patience } }
 
-    /// - Returns: the knock; nil if too many wait. Beside it the first knock of the same key, which is cancelled by this one.
+    /// - Returns: the knock, nil if too many wait; and an earlier knock of the same key, which this one cancels.
     mutating func knock(_ knocker: Knocker, now: Instant) -> (made: Knock?, replaced: Knock?) {
         let earlier = waiting.first { knocker.key != nil && $0.key == knocker.key }
         let replaced = earlier.flatMap { remove($0.number) }
@@ -109,19 +109,18 @@ struct Lobby: Sendable {
         waiting.firstIndex { $0.number == number }.map { waiting.remove(at: $0) }
     }
 
-    /// Removes those whose patience has ended.
     mutating func takeOverdue(now: Instant) -> [Knock] {
         let overdue = waiting.prefix { $0.since + patience <= now }
         waiting.removeFirst(overdue.count)
         return Array(overdue)
     }
 
-    /// Whether it is told that somebody was turned away: once in a while for each network.
+    /// Whether a refusal is reported: once in a while for each network.
     mutating func isToldRefusal(of address: String, now: Instant) -> Bool {
         toldRefusals.take(from: address, now: now) == 1
     }
 
-    /// What a knocker says, as one line without anything that a terminal would obey, or a reader take for the end of it.
+    /// A knocker's text as one line, without control characters for a terminal or a reader of lines.
     private static func line(_ text: String, _ length: Int) -> String {
         let words = text.unicodeScalars.split { scalar in
             switch scalar.properties.generalCategory {

@@ -1,20 +1,20 @@
 import Time
 
-/// What somebody may do. A new right is a line here, and a question at its door.
+/// The rights of a participant. A new right is a line here, and a question at its door.
 package struct Rights: OptionSet, Hashable, Sendable {
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// To get pictures, sound, snapshots and the status.
+    /// To receive pictures, sound, snapshots and the status.
     package static let watch = Rights(rawValue: 1 << 0)
     /// To be heard at the speakers here.
     package static let talk = Rights(rawValue: 1 << 1)
 }
 
-/// Rights for a time.
+/// Rights with an end.
 struct Grant: Equatable, Sendable {
     var rights: Rights
-    /// Nil for as long as the participant is there, unless they are taken back.
+    /// The end; nil for as long as the participant is there, unless they are taken back.
     var until: Instant?
 }

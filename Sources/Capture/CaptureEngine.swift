@@ -122,7 +122,6 @@ struct CaptureEngine {
         return (earliest(look, callAgainAt).map { min($0, heartbeatAt) } ?? heartbeatAt, hearsServer)
     }
 
-    /// Handles an event.
     mutating func handle(_ event: Event, at now: Instant) {
         if end != nil { return }
         switch event {

@@ -1,7 +1,6 @@
 package import FrameBridge
 package import X11Capture
 
-/// The settings of a capture process.
 package struct CaptureSettings: Sendable {
     /// The X display; nil for the one in `DISPLAY`.
     package var display: String?

@@ -12,7 +12,6 @@ extension CaptureEngine {
         case failed(reason: String, isForGood: Bool)
     }
 
-    /// An event.
     enum Event {
         /// A signal asks to end.
         case signalled
@@ -51,7 +50,6 @@ extension CaptureEngine {
         case notReplaced(String)
     }
 
-    /// An action.
     enum Action: Equatable {
         enum Cover: Equatable {
             case slate

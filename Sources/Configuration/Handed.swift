@@ -2,16 +2,17 @@ import Glibc
 import JSON
 package import Posix
 
-/// Settings that a process of this program gets from the one that starts it: in sealed memory, which only the two can read.
+/// Settings for a process of this program, from the one that starts it: in sealed memory, which only these two can
+/// read.
 package enum Handed {
-    /// The word after the process's command, and no others are on its command line.
+    /// The only word after the process's command on its command line.
     package static let flag = "--handed"
-    /// The descriptor as which the memory arrives.
+    /// The memory's descriptor in the started process.
     package static let descriptor: Int32 = 3
 
     /// The memory to start a process with.
     package static func memory(of settings: some Encodable) throws(SystemError) -> FileDescriptor {
-        // Settings are values that JSON has.
+        // All settings have a form in JSON.
         let text = (try? settings.jsonLine()) ?? ""
         let memory = try FileDescriptor.memory("oriel-settings")
         try memory.write(Array(text.utf8), at: 0)
@@ -19,9 +20,9 @@ package enum Handed {
         return memory
     }
 
-    /// Takes the settings, and closes their descriptor.
+    /// Reads the settings, and closes their descriptor.
     ///
-    /// - Throws: `ConfigurationError`, if it was not this program that handed them.
+    /// - Throws: `ConfigurationError`, if the settings are not this program's.
     package static func take<Value: Decodable>(_: Value.Type, from descriptor: Int32 = descriptor) throws -> Value {
         let memory = FileDescriptor(taking: descriptor)
         guard memory.isSealed, let size = try? memory.status().st_size, let bytes = try? memory.readBytes(Int(size)),

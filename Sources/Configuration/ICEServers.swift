@@ -17,8 +17,9 @@ package struct STUNServer: Spelled {
     package var name: String { "stun:\(spelling)" }
 }
 
-/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`, or with `turns:` for TLS. User and password may have
-/// percent escapes (RFC 3986 §2.1), and must have one for a colon in the user; they are left out where a secret makes them.
+/// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`, or with `turns:` for TLS. User and
+/// password may have percent escapes (RFC 3986 §2.1), and must have one for a colon in the user. With a secret, which
+/// makes both, they are left out.
 package struct TURNServer: Spelled, CustomStringConvertible {
     package struct Login: Equatable, Sendable {
         package let username: String
@@ -71,7 +72,7 @@ package struct TURNServer: Spelled, CustomStringConvertible {
     package var description: String { transport.address(of: "\(urlHost(host)):\(port)") }
 }
 
-/// A host as it stands in a URL: an IPv6 address in brackets.
+/// A host in the form of URLs: an IPv6 address in brackets.
 package func urlHost(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
 private func parsePlace(_ text: String, defaultPort: UInt16) throws(ConfigurationError) -> (String, UInt16) {

@@ -1,12 +1,13 @@
-/// A secret, or where it is. It goes on no command line and into no environment, which others may read: only into `Handed`.
+/// A secret, or its file. It goes on no command line and into no environment, which others may read: only into
+/// `Handed`.
 package enum Secret: Codable, Equatable, Sendable, CustomStringConvertible {
-    /// Alone in a file, which is read where the secret is needed.
+    /// The only content of a file, which is read when the secret is needed.
     case file(path: String)
     case given(text: String)
 
-    /// The file; nil for a secret that is in none.
+    /// The file; nil for a secret without one.
     package var path: String? { if case .file(let path) = self { path } else { nil } }
 
-    /// Does not tell it.
+    /// Does not reveal the secret.
     package var description: String { path ?? "…" }
 }

@@ -3,12 +3,11 @@ package import HTTP
 package import Media
 package import Pixels
 
-// What options, which begin with these defaults, say to the processes that they are for. A name has no acronym after its first letter
+// Settings of processes. Options begin with these defaults. A name has no acronym after its first letter
 // (`Encodable.jsonLine`).
 
-/// Who is let into a call.
+/// The viewers that are let into a call.
 package enum AcceptPolicy: String, Codable, CaseIterable, Sendable {
-    /// Everybody who finds it.
     case all
     /// Viewers that a person accepts.
     case ask
@@ -19,7 +18,7 @@ package enum AcceptPolicy: String, Codable, CaseIterable, Sendable {
 package enum CodecChoice: String, Codable, CaseIterable, Sendable {
     case auto, vp8, vp9, av1
 
-    /// The codecs in groups: of each group, a viewer gets the first one that it takes.
+    /// The codecs in groups. A viewer gets, of each group, the first codec that it supports.
     package var codecs: [[VideoCodec]] {
         switch self {
         case .auto: [[.vp8, .vp9], [.av1]]
@@ -34,9 +33,9 @@ package struct VideoSettings: Codable, Equatable, Sendable {
     package var size = PixelSize(width: 1280, height: 720)
     package var codec = CodecChoice.auto
     package var bitrate = Bitrate(bitsPerSecond: 2_500_000)
-    /// Encodes of one codec at most.
+    /// The most encodes of one codec.
     package var renditions = 2
-    /// Seconds; 0 for none, nil where it goes by the call.
+    /// Seconds; 0 for none, nil for the call's default.
     package var keyframeInterval: Double?
     package var vp8Profile = 0
     package var patches = true
@@ -60,12 +59,12 @@ package struct TalkSettings: Codable, Equatable, Sendable {
     package init() {}
 }
 
-/// Where a web server listens, and its certificate.
+/// A web server's address and certificate.
 package struct ServerSettings: Codable, Equatable, Sendable {
     package var listen = ListenAddress(host: nil, port: 8080)
     package var certificate: String?
     package var key: String?
-    /// Whether it has a certificate of the machine's own.
+    /// Whether it uses a certificate made by this machine.
     package var makesCertificate = false
     package var proxies: [AddressRange] = []
 
@@ -75,7 +74,7 @@ package struct ServerSettings: Codable, Equatable, Sendable {
 package struct ICEServerSettings: Codable, Equatable, Sendable {
     package var stun: STUNServer?
     package var turn: [TURNServer] = []
-    /// What the TURN servers share.
+    /// The secret shared with the TURN servers.
     package var secret: Secret?
 
     package init() {}
@@ -96,7 +95,7 @@ package struct WebCallSettings: Codable, Equatable, Sendable {
     package init() {}
 }
 
-/// What lets this side into calls that others run.
+/// The credentials of this side for calls on other servers.
 package struct CallCredentials: Codable, Equatable, Sendable {
     package var whipToken: Secret?
     package var janusSecret: Secret?
@@ -106,34 +105,32 @@ package struct CallCredentials: Codable, Equatable, Sendable {
     package init() {}
 }
 
-/// What the other member of a room is told of this side.
+/// This side's words for the other participant of a room.
 package struct Introduction: Codable, Equatable, Sendable {
     package var name = ""
     package var note = ""
 }
 
 package struct RenderingSettings: Codable, Equatable, Sendable {
-    /// A file, `window` or `-`; nil shows no pictures of others.
+    /// A file, `window` or `-`; nil if pictures of others are not shown.
     package var render: String?
     package var preview = false
 }
 
-/// Of one call over plain RTP.
 package struct PlainSettings: Codable, Equatable, Sendable {
-    /// Where its description goes; nil for standard output.
+    /// The file for its description; nil for standard output.
     package var sdp: String?
     package var localPort: UInt16?
 }
 
-/// All that a process is told at its start.
 package protocol ProcessSettings: Codable, Sendable {
-    /// Whether it goes on in the place of one that died.
+    /// Whether it continues the work of one that died.
     var goesOn: Bool { get set }
 }
 
 package struct SenderProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
-    /// As the command line has them.
+    /// In the words of the command line.
     package var calls: [String]
     package var framesPerSecond = 30
     package var video = VideoSettings()
@@ -158,7 +155,7 @@ package struct SenderProcessSettings: ProcessSettings, Equatable {
         package var offersSound = false
         package var waitsForBroadcast = true
         package var wakesEarly = true
-        /// The process group at whose terminal a person can answer.
+        /// The process group on whose terminal a person can answer.
         package var terminalGroup: Int32?
     }
 
@@ -169,12 +166,11 @@ package struct SenderProcessSettings: ProcessSettings, Equatable {
 package struct CaptureProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     package var display: String?
-    /// The words of a `CaptureSource`.
+    /// A `CaptureSource` in the words of the command line.
     package var source = "screen"
     package var framesPerSecond = 30
     package var drawsPointer = true
     package var storage = FrameStorage.file
-    /// A file.
     package var statistics: String?
     package var goesOn = false
 
@@ -185,7 +181,6 @@ package struct CaptureProcessSettings: ProcessSettings, Equatable {
 package struct SoundProcessSettings: ProcessSettings, Equatable {
     package var broadcast: String
     package var wish = SoundWish()
-    /// A file.
     package var events: String?
     package var goesOn = false
 

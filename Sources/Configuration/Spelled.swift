@@ -8,7 +8,7 @@ package protocol Spelled: Codable, Equatable, Sendable {
     /// - Throws: advice, for another spelling.
     init(spelling: String) throws(ConfigurationError)
 
-    /// Is read as the same value.
+    /// The text from which the same value is read.
     var spelling: String { get }
 }
 
@@ -27,14 +27,13 @@ extension Spelled where Self: CustomStringConvertible {
     package var spelling: String { description }
 }
 
-/// What to give instead of a setting.
+/// Advice: a possible value instead of a wrong one.
 package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     package let description: String
 
     package init(_ advice: String) { description = advice }
 }
 
-/// Returns what was read; throws the advice if the text did not have the form.
 package func read<Value>(_ value: Value?, orElse advice: String) throws(ConfigurationError) -> Value {
     guard let value else { throw ConfigurationError(advice) }
     return value

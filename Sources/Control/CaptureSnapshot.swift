@@ -1,7 +1,7 @@
 package import FrameBridge
 package import Time
 
-/// The capture process at one instant, as its files tell. `Ms` is milliseconds, `S` seconds.
+/// The capture process at one instant, by its files. `Ms` is milliseconds, `S` seconds.
 package struct CaptureSnapshot: Encodable, Sendable {
     /// The state's name in status files.
     package var state = Liveness.stopped.name
@@ -15,7 +15,6 @@ package struct CaptureSnapshot: Encodable, Sendable {
     package var uptimeS: Double?
     package var hasSender = false
 
-    /// There is no broadcast.
     package init() {}
 
     package init(_ inspection: BridgeInspection, at now: Instant) {

@@ -3,16 +3,16 @@ import JSON
 import Posix
 package import Time
 
-/// A running process that was asked for something. Nothing of its reply is believed: it may have been taken over, hang, or be dead.
+/// A request to a running process. Its reply is not trusted: the process may have been taken over, hang, or be dead.
 package final class ControlClient<Status: Codable & Sendable> {
     package let process: ControlledProcess
     private let replyLimit: Int
     private let channel: Result<LineChannel, ControlError>
 
-    /// Asks, without waiting for the reply.
+    /// Sends a request, without waiting for the reply.
     ///
     /// - Parameters:
-    ///   - replyLimit: bytes of the longest reply that is taken.
+    ///   - replyLimit: bytes of the longest reply that is accepted.
     ///   - channel: connects to the process.
     init(
         to process: ControlledProcess,
@@ -31,7 +31,7 @@ package final class ControlClient<Status: Codable & Sendable> {
         }
     }
 
-    /// Waits for the reply. Call it, or one of those that follow, once.
+    /// Waits for the reply. Call it, or one of the following methods, once.
     package func reply(until deadline: Instant) throws(ControlError) -> Reply<Status> {
         switch channel {
         case .failure(let error): throw error
@@ -60,11 +60,11 @@ package final class ControlClient<Status: Codable & Sendable> {
 package typealias SenderClient = ControlClient<SenderSnapshot>
 
 extension SenderClient {
-    /// How long a command gives all senders for one request.
+    /// The longest time of one request to all senders.
     package static var patience: Duration { .seconds(2) }
 
     package convenience init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
-        // A reply tells of thousands of viewers.
+        // A reply may list thousands of viewers.
         self.init(to: .sender(pid: folder.pid), asking: request, until: deadline, replyLimit: 4 << 20) {
             // A sender that accepts no connection must leave time for the others.
             try folder.connect(until: min(deadline, MonotonicClock.now() + .milliseconds(100)))
@@ -72,7 +72,7 @@ extension SenderClient {
     }
 }
 
-/// The sound process of a broadcast, as commands reach it.
+/// The sound process of a broadcast, for commands.
 package struct SoundClient {
     private static let patience = Duration.seconds(3)
 
@@ -90,7 +90,8 @@ package struct SoundClient {
         return try client(asking: .status, until: deadline).status(until: deadline)
     }
 
-    /// The status of the sound process, or why it is not known; nil if there is no sound process, or it is starting or ending.
+    /// The status of the sound process, or the reason why it is unknown; nil if there is no sound process, or it is
+    /// starting or ending.
     package var statusIfThere: Result<SoundSnapshot, ControlError>? {
         guard (try? directory.hasSoundWriter()) ?? false else { return nil }
         do throws(ControlError) { return .success(try status()) } catch .gone { return nil } catch {

@@ -14,19 +14,19 @@ package enum ControlledProcess: Equatable, Sendable {
     }
 }
 
-/// Why a command could not be given, or was not carried out.
+/// The reason why a command was not carried out.
 package enum ControlError: Error, Equatable, CustomStringConvertible {
     /// The process has ended, or has no socket.
     case gone(ControlledProcess)
     case hangs(ControlledProcess)
-    /// The process's reply makes no sense, or breaks off.
+    /// The process's reply makes no sense, or is not whole.
     case babbles(ControlledProcess)
     case system(ControlledProcess, SystemError)
     /// The reason, as a sentence without a full stop.
     case refused(reason: String)
     /// There is no sender, or none of that number, in the broadcast's folder.
     case noSender(Int32?, path: String)
-    /// Not one sender is meant: a sentence without a full stop.
+    /// The command does not mean exactly one sender: a sentence without a full stop.
     case notOneSender(String)
 
     init(_ error: any Error, of process: ControlledProcess) {
@@ -43,7 +43,7 @@ package enum ControlError: Error, Equatable, CustomStringConvertible {
             }
     }
 
-    /// Whether the same command may be carried out later.
+    /// Whether the same command may succeed later.
     package var isTemporary: Bool {
         switch self {
         case .refused, .notOneSender, .system(.sound, _): false

@@ -1,7 +1,7 @@
 import JSON
 package import Posix
 
-/// What a command asks of a process: one JSON object on one line.
+/// A command for a process: one JSON object on one line.
 package protocol ControlRequest: Codable, Sendable {
     /// Bytes of the longest request.
     static var limit: Int { get }
@@ -11,7 +11,7 @@ extension LineServer {
     /// Starts a thread that replies to commands.
     ///
     /// - Parameters:
-    ///   - listener: made before the process gave up making Unix sockets.
+    ///   - listener: made before the process gave up the right to make Unix sockets.
     ///   - reply: called on the thread; must not wait long.
     package convenience init<Request: ControlRequest, Status>(
         answering listener: consuming sending LocalListener,

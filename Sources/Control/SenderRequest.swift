@@ -1,8 +1,8 @@
 package import Media
 
-/// What a command asks of a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
+/// A command for a running sender: one JSON object on one line, such as `{"kick":{"viewer":3}}`.
 package enum SenderRequest: ControlRequest, Equatable {
-    /// A call brings secrets of up to 16 KiB each.
+    /// A call may need secrets of up to 16 KiB each.
     package static let limit = 65_536
 
     case status
@@ -10,18 +10,18 @@ package enum SenderRequest: ControlRequest, Equatable {
     case talk(viewer: ParticipantID, isOn: Bool)
     case accept(knock: Int)
     case reject(knock: Int)
-    /// Has those of a name ask again who were let in; nil for all.
+    /// Removes the guests of a name; nil for all. They have to knock the next time.
     case forget(name: String?)
     case setBitrate(bitrateBps: Int)
     case add(call: Addition)
     case leave(call: String)
 
-    /// A call that is to begin, with what it needs. Secrets go this way, as everybody on the machine can read a command line.
-    /// Each setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
+    /// A new call, with its settings. Secrets go this way, as everybody on the machine can read a command line. Each
+    /// setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
     package struct Addition: Codable, Sendable, Equatable {
         /// As the command line names it.
         package var name: String
-        /// What its kind needs, by names such as `whipToken`.
+        /// The settings of its kind, by names such as `whipToken`.
         package var settings: [String: Setting]
 
         package init(name: String, settings: [String: Setting] = [:]) {

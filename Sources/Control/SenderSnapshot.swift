@@ -2,22 +2,22 @@
 package struct SenderSnapshot: Codable, Sendable {
     package struct Call: Codable, Sendable {
         package enum State: String, Codable, Sendable {
-            /// The call has not stood yet.
+            /// There was no connection yet.
             case joining
             case standing
-            /// The call was lost, or its server is busy, and it is tried again.
+            /// The call was lost, or its server is busy. The sender tries again.
             case away
             case ended
         }
 
-        /// The call as the command line names it.
+        /// In the words of the command line.
         package var name: String
         package var state: State
         /// Seconds in this state.
         package var sinceS: Double
-        /// Why the call is away, or has ended, for people; absent if it was left.
+        /// The reason why the call is away, or has ended, for people; absent if it was left.
         package var reason: String?
-        /// The exit code that `oriel attach` would have with this call alone; absent before its end.
+        /// The exit code of `oriel attach` with this call alone; absent before its end.
         package var exitCode: Int32?
         /// The session description for a receiver of plain RTP.
         package var sdp: String?
@@ -28,7 +28,7 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// The broadcast's sound as it is encoded.
+    /// The encoded sound of the broadcast.
     package struct Sound: Codable, Sendable, Equatable {
         package var codec = "opus"
         /// The channels of the last packet; 0 before the first.
@@ -37,9 +37,9 @@ package struct SenderSnapshot: Codable, Sendable {
         package var bitrateBps = 0
         package var targetBps = 0
         package var packets: UInt64 = 0
-        /// Blocks of 10 ms that were gone before they were encoded, or came too late.
+        /// Blocks of 10 ms that were lost before they were encoded, or came too late.
         package var blocksLost: UInt64 = 0
-        /// Whether there was nothing to hear in the last second.
+        /// Whether the last second was silent.
         package var silent = true
 
         package init() {}
@@ -49,14 +49,13 @@ package struct SenderSnapshot: Codable, Sendable {
     package struct Server: Codable, Sendable {
         package enum State: String, Codable, Sendable {
             case works
-            /// No answer comes, or one of another protocol.
+            /// It does not answer, or only in another protocol.
             case silent
             case wrongLogin = "wrong_login"
-            /// It answers with an error.
             case refused
         }
 
-        /// The server as people name it, such as `turn:relay.example.net:3478`.
+        /// The server's name for people, such as `turn:relay.example.net:3478`.
         package var name: String
         package var state: State
         /// Seconds in this state.
@@ -69,10 +68,10 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// Somebody who waits to be let in.
+    /// A viewer that waits to be let in.
     package struct Knock: Codable, Sendable {
         package var id: Int
-        /// The name that it gives itself; may be empty.
+        /// The viewer's name in its own words; may be empty.
         package var name: String
         /// Its note for the person who answers; may be empty.
         package var note: String
@@ -84,23 +83,23 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// What keeps the picture from being better or newer.
+    /// The limit of the picture's quality or delay.
     package enum Limit: String, Codable, Sendable {
-        /// Nothing changes.
+        /// The picture does not change.
         case still
         /// Encoding takes all of a core.
         case processor
-        /// Viewers' links carry less than the bitrate that was set.
+        /// Viewers' links carry less than the set bitrate.
         case link
     }
 
-    /// The calls that are not over, and the latest that are.
+    /// The calls that are not over, and the last ones that are.
     package var calls: [Call]
     /// The target of rate control, in bits a second.
     package var bitrateBps: Int
     /// The quantizer of the last frame, 0 (best) to 63; absent before the first second is over.
     package var quantizer: Int?
-    /// Absent if nothing but the bitrate limits the picture.
+    /// Absent if only the bitrate limits the picture.
     package var limit: Limit?
     /// The broadcast's sound; absent while nobody gets it.
     package var sound: Sound?

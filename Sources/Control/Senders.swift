@@ -2,7 +2,7 @@ package import FrameBridge
 import Posix
 import Time
 
-/// The senders of a broadcast, as commands reach them.
+/// The senders of a broadcast, for commands.
 package struct Senders {
     private let broadcast: BridgeDirectory
 
@@ -11,7 +11,7 @@ package struct Senders {
     /// Asks all senders for their status. Senders that have ended meanwhile are left out.
     package func reports() -> [Snapshot.Sender] {
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
-        // All are asked before the first reply is awaited: a sender that hangs takes no time from the others.
+        // All are asked before the first reply is awaited. So a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { folder in
             (folder.pid, SenderClient(to: folder, asking: .status, until: deadline))
         }
@@ -40,11 +40,11 @@ package struct Senders {
         return try SenderClient(to: folder, asking: .status, until: deadline).status(until: deadline)
     }
 
-    /// Asks one sender, or all of them, for something, and waits for the replies.
+    /// Sends a request to one sender, or to all of them, and waits for the replies.
     ///
     /// - Parameter pid: of the sender; nil for all senders.
-    /// - Returns: whom the request let in, sent away or had forgotten, if that one can be known again.
-    /// - Throws: the first error, once all have been asked. If `pid` is nil, senders that have ended meanwhile do not count.
+    /// - Returns: the guest that the request let in, sent away or had forgotten; nil if it cannot be recognized later.
+    /// - Throws: the first error, after all replies. If `pid` is nil, senders that have ended meanwhile do not count.
     @discardableResult
     package func ask(_ pid: Int32?, for request: SenderRequest) throws(ControlError) -> Visitor? {
         let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
@@ -61,11 +61,11 @@ package struct Senders {
         return try firstVisitor(results)
     }
 
-    /// Has the senders of broadcasts forget somebody who comes in without asking.
+    /// Has the senders of broadcasts forget a guest.
     ///
     /// - Parameter name: nil for all.
-    /// - Returns: whether one knew somebody of that name.
-    /// - Throws: the first error, once all have been asked. Broadcasts without a sender do not count.
+    /// - Returns: whether a sender had a guest of that name.
+    /// - Throws: the first error, after all replies. Broadcasts without a sender do not count.
     package static func forget(_ name: String?, in broadcasts: [BridgeDirectory]) throws(ControlError) -> Bool {
         let results = broadcasts.map { broadcast -> Result<Visitor?, ControlError> in
             do throws(ControlError) {
@@ -78,7 +78,7 @@ package struct Senders {
         return try firstVisitor(results) != nil
     }
 
-    /// The one sender that has somebody. Each sender counts its own.
+    /// The only sender with a participant or knock of a number. Each sender counts its own.
     ///
     /// - Parameters:
     ///   - somebody: whom, for people, such as `viewer 2`.
@@ -102,17 +102,17 @@ package struct Senders {
         throw .notOneSender("no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
     }
 
-    /// The one sender that has a call which is not over.
+    /// The only sender with a call that is not over.
     ///
     /// - Parameters:
-    ///   - name: as people are told it.
-    ///   - isTold: whether it can be told: what is no name of a call may be a secret.
+    ///   - name: the call's name for people.
+    ///   - isTold: whether messages may contain the name. A text that is not a call's name may be a secret.
     package func holder(ofCall name: String, isTold: Bool) throws(ControlError) -> Int32 {
         func names(_ status: SenderSnapshot) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
         let reports = reports()
         let told = reports.compactMap(\.report).map(names)
         let all = told.joined()
-        // One that does not answer may have it.
+        // A sender that does not answer may have it.
         guard all.isEmpty || all.contains(name) || told.count < reports.count else {
             let (call, choices) = (isTold ? "call \(name)" : "such call", all.joined(separator: ", "))
             throw .notOneSender("no \(call) is there at \(broadcast.path), but \(choices)")

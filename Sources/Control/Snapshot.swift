@@ -2,9 +2,9 @@ package import FrameBridge
 import Posix
 import Time
 
-/// The processes of a broadcast at one instant: what `oriel status` prints.
+/// The processes of a broadcast at one instant, for `oriel status`.
 package struct Snapshot: Sendable {
-    /// Of the JSON: one more when a key goes or means something else.
+    /// The version of the JSON. It is raised when a key goes or changes its meaning.
     package static let version = 1
 
     package struct Sender: Sendable {
@@ -21,7 +21,7 @@ package struct Snapshot: Sendable {
         package var problem: String? { if case .failure(let error) = answer { "\(error)" } else { nil } }
     }
 
-    /// What a sender tells of somebody.
+    /// A viewer or knock, with its sender.
     package struct Entry<Somebody: Encodable & Sendable>: Sendable {
         package let sender: Int32
         package let somebody: Somebody
@@ -32,12 +32,13 @@ package struct Snapshot: Sendable {
     package var senders: [Sender] = []
     /// Nil if there is no sound process, or it does not answer.
     package var sound: SoundSnapshot?
-    /// Why the snapshot of the sound process is not known, for people; nil if it is, or there is no sound process.
+    /// The reason why the sound process's state is unknown, for people; nil if it is known, or there is no sound
+    /// process.
     package var soundProblem: String?
 
     package init(directory: String) { self.directory = directory }
 
-    /// Asks all processes, five seconds at the most.
+    /// Asks all processes. Takes at most five seconds.
     package init(of directory: BridgeDirectory) throws(BridgeError) {
         self.init(directory: directory.path)
         let inspection = try BridgeInspection(directory)

@@ -1,12 +1,12 @@
 package import Media
 
-/// What a command asks of the sound process: one JSON object on one line, such as `{"mute":{"microphone":true}}`.
+/// A command for the sound process: one JSON object on one line, such as `{"mute":{"microphone":true}}`.
 package enum SoundRequest: ControlRequest, Equatable {
     package static let limit = 4096
 
     case status
     case change(SoundChange)
-    /// Mutes the given sources once this is answered, also for a later sound process.
+    /// Mutes the given sources before the reply, also for a later sound process.
     case mute(SoundMute)
     case unmute(SoundMute)
 }

@@ -7,7 +7,6 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         case off
         case paused
         case muted
-        /// There are one or more streams.
         case hearing
         /// The chosen source is missing.
         case waiting
@@ -17,7 +16,7 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         /// The source of the sound server, or the number of the recorded stream.
         package var device: String
         package var isMicrophone: Bool
-        /// How much faster the device's clock is, in millionths; absent before it is known.
+        /// How much faster the device's clock is, in millionths; absent while unknown.
         package var driftPpm: Double?
         /// Whether its samples are resampled to this machine's clock.
         package var isResampled: Bool

@@ -1,7 +1,7 @@
 import Time
 
-/// Milliseconds, with three digits after the point.
+/// With three digits after the point.
 package func milliseconds(_ duration: Duration) -> Double { (duration / .microseconds(1)).rounded() / 1000 }
 
-/// A whole number for people.
+/// As a whole number, for people.
 package func rounded(_ value: Double) -> String { value.magnitude < 1e15 ? "\(Int(value.rounded()))" : "?" }

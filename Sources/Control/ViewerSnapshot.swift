@@ -1,18 +1,18 @@
 package import Media
 
-/// A peer of any call at one instant. In JSON the fields of all its parts stand side by side: `Bps` is bits a second, `Ms` milliseconds,
-/// `S` seconds, `Ratio` 0…1.
+/// A peer of any call at one instant. The JSON has the fields of all its parts in one object: `Bps` is bits a second,
+/// `Ms` milliseconds, `S` seconds, `Ratio` 0…1.
 package struct ViewerSnapshot: Sendable {
     package struct Participant: Codable, Sendable {
         package var id = ParticipantID(0)
         package var call = ""
         package var address = ""
-        /// The name that it gave itself; absent if it gave none.
+        /// The peer's name in its own words; absent if it gave none.
         package var name: String?
         /// Seconds since it joined.
         package var sinceS = 0.0
         package var state = ""
-        /// Whether it may speak, and does.
+        /// Its right to speak, and whether it does.
         package var talk = TalkState.off
         /// The quality of its voice here; absent if it is not heard.
         package var voice: Voice?
@@ -23,7 +23,7 @@ package struct ViewerSnapshot: Sendable {
         package var levelDb: Double?
         /// The share of the packets that did not come in time, 0…1.
         package var lossRatio: Double
-        /// The share of the sound that was made up, 0…1.
+        /// The share of concealed sound, 0…1.
         package var concealedRatio: Double
         /// How long packets wait for late ones, in milliseconds.
         package var bufferMs: Double
@@ -42,22 +42,22 @@ package struct ViewerSnapshot: Sendable {
     package var id: ParticipantID { participant.id }
 }
 
-/// What goes to a peer, and how: facts that are told and decide nothing.
+/// A peer's connection and media. These facts are shown, and decide nothing.
 package struct PeerSnapshot: Sendable {
-    /// Which way pictures go between the sender and somebody; `none` where there is only sound.
+    /// The direction of the pictures; `none` if there is only sound.
     package enum Pictures: String, Codable, Sendable {
         case none, sent, received, both
     }
 
     package struct Media: Codable, Sendable {
         package var pictures = Pictures.sent
-        /// The codec of the picture that it gets; empty if it gets none.
+        /// The codec of its picture; empty if it gets none.
         package var codec = ""
-        /// 1 for the encode of viewers with good links; more for the encodes of worse ones.
+        /// 1 for the encode of viewers with good links, more for coarser encodes.
         package var rendition: Int?
-        /// The bitrate of the sound that it gets; absent if it gets none.
+        /// The bitrate of its sound; absent if it gets none.
         package var soundBps: Int?
-        /// The share of the sound's packets that was lost; absent if it gets none.
+        /// The share of the sound's packets that were lost; absent if it gets none.
         package var soundLossRatio: Double?
         package var srtp: String?
         /// Kinds of the candidates at both ends, such as `host-relay`.
@@ -65,13 +65,13 @@ package struct PeerSnapshot: Sendable {
     }
 
     package struct Link: Codable, Sendable {
-        /// Of the picture, protocol headers not counted.
+        /// Of the picture, without protocol headers.
         package var bitrateBps = 0
         /// The estimate of its link; absent without feedback.
         package var estimateBps: Int?
-        /// The target of its encoder, as the links allow it.
+        /// The target of its encoder within the limits of the links.
         package var targetBps: Int?
-        /// The time until the last packet that waits for it may leave.
+        /// The time until its last waiting packet may leave.
         package var queueMs: Double?
         package var rttMs: Double?
         package var lossRatio: Double?
@@ -87,13 +87,12 @@ package struct PeerSnapshot: Sendable {
 }
 
 extension ViewerSnapshot {
-    /// A fact, for people.
     package struct Fact: Sendable {
-        /// Its head in the table of `oriel status`; nil if it is not there.
+        /// Its column in the table of `oriel status`; nil for none.
         package let head: String?
-        /// Its name in the statistics of the viewer's page; nil if it is not there, or by the page's own means.
+        /// Its name in the statistics of the viewer's page; nil if the page does not show it, or measures it itself.
         package let page: String?
-        /// Nil if it is not known.
+        /// Nil if unknown.
         package let text: @Sendable (ViewerSnapshot) -> String?
 
         init(_ head: String? = nil, page: String? = nil, _ text: @escaping @Sendable (ViewerSnapshot) -> String?) {

@@ -15,7 +15,6 @@ package struct CertificateRenewal: Sendable {
     package static let interval = Duration.seconds(60)
 
     private let (certificate, key): (String, String)
-    /// The certificate in use.
     package private(set) var identity: TLSIdentity
     /// The content of the files at the last read.
     private var seen: [[UInt8]?]?

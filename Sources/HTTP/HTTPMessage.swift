@@ -1,7 +1,6 @@
 package import NIOHTTP1
 import Synchronization
 
-/// A whole HTTP request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
     /// The path with its percent escapes, without the query.
@@ -87,7 +86,6 @@ package final class Disconnection: Sendable {
     }
 }
 
-/// An HTTP response.
 package struct HTTPResponse: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])

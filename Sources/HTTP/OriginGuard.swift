@@ -35,7 +35,6 @@ package struct OriginGuard: Sendable {
         return isForeign ? .sentence(.forbidden, "pages of other origins may change nothing here") : nil
     }
 
-    /// The origin of the requesting page, if it is an allowed one.
     package func allowedOrigin(of request: HTTPRequest) -> String? {
         let origins = request.headers["origin"]
         guard origins.count == 1, let origin = WebOrigin(parsing: origins[0]), allowed.contains(origin) else {

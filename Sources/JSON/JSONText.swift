@@ -34,7 +34,6 @@ package struct JSONText: Sendable, Hashable {
         bytes = (text + [UInt8(ascii: "\"")])[...]
     }
 
-    /// An array of values.
     package init(array elements: [JSONText]) {
         bytes = [UInt8(ascii: "[")] + elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
     }

@@ -4,7 +4,6 @@ package import Time
 package struct EncodedSound: Sendable, Equatable {
     /// Samples a second, in each channel.
     package static let sampleRate = 48_000
-    /// The duration of a packet.
     package static let duration = Duration.milliseconds(20)
     /// Samples of a packet, in each channel.
     package static let samples = 960

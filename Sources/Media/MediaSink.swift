@@ -35,7 +35,6 @@ package protocol MediaSink: AnyObject, Sendable {
     func send(sound packet: Span<UInt8>, _ sound: EncodedSound) throws
 }
 
-/// A sink's demand for a rendition.
 package struct Demand: Sendable, Equatable {
     /// Whether there are receivers. Without any, nothing is encoded.
     package var isWanted: Bool

@@ -6,7 +6,6 @@ package struct ReceivedSound: Equatable, Sendable {
     package let sequenceNumber: UInt16
     /// When its first sample was heard, in ticks of 48 kHz from any beginning, modulo 2³².
     package let timestamp: UInt32
-    /// When it arrived.
     package let arrivedAt: Instant
     /// Its level according to the peer, in decibels below the loudest, 0 to 127 (RFC 6464); nil if unknown.
     package let level: UInt8?
@@ -31,6 +30,5 @@ package protocol SoundReceiver: AnyObject, Sendable {
     ///   - peer: between its `begin` and its `end`.
     func receive(_ packet: ReceivedSound, from peer: ParticipantID)
 
-    /// The peer has gone.
     func end(_ peer: ParticipantID)
 }

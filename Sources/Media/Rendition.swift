@@ -16,7 +16,6 @@ package struct Rendition: Sendable, Equatable, Identifiable {
     /// Pixels, even.
     package let width: Int
     package let height: Int
-    /// The most frames a second.
     package let framesPerSecond: Int
     /// The target of rate control, in bits a second.
     package let bitrate: Int
@@ -39,6 +38,5 @@ package struct Rendition: Sendable, Equatable, Identifiable {
         self.bitrate = bitrate
     }
 
-    /// The time from frame to frame.
     package var interval: Duration { .nanoseconds(1_000_000_000 / framesPerSecond) }
 }

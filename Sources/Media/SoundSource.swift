@@ -1,16 +1,12 @@
-/// The sound of a broadcast.
 package enum SoundSource: String, Sendable, CaseIterable, Codable {
     /// The machine's own sound.
     case monitor
-    /// The sound of a microphone.
     case microphone = "mic"
-    /// Both.
     case mix
     /// The sound of the program whose window is shown.
     case application = "app"
     case none
 
-    /// Whether a microphone is part of it.
     package var hasMicrophone: Bool { self == .microphone || self == .mix }
 }
 
@@ -37,7 +33,6 @@ package struct SoundWish: Sendable, Equatable, Codable {
     }
 }
 
-/// Sources that are muted.
 package struct SoundMute: Sendable, Equatable, Codable {
     package var microphone = false
     package var all = false

@@ -20,7 +20,6 @@ package enum TalkAnswer: Equatable, Sendable {
     case asked
     /// A person has refused, and may not be asked again yet.
     case refused(until: Instant)
-    /// It asks too often.
     case tooOften(until: Instant)
 }
 

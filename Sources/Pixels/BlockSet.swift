@@ -6,7 +6,6 @@ package struct BlockSet: Equatable, Sendable {
     /// The side of a macroblock in pixels.
     package static let macroblock = 16
 
-    /// The size of the picture.
     package let size: PixelSize
     /// The side of a block, in pixels.
     package let side: Int
@@ -30,7 +29,6 @@ package struct BlockSet: Equatable, Sendable {
 
     package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-    /// Whether every block is in the set.
     package var isFull: Bool { count == columns * rows }
 
     package func contains(column: Int, row: Int) -> Bool {
@@ -153,7 +151,6 @@ package struct BlockSet: Equatable, Sendable {
         }
     }
 
-    /// The pixels of a rectangle of blocks.
     package func pixels(columns: Range<Int>, rows: Range<Int>) -> PixelRect {
         PixelRect(
             x: columns.lowerBound * side,

@@ -2,7 +2,6 @@ internal import CPixels
 
 /// One implementation of the inner loops. All give the same bits; only tests and benchmarks need to choose.
 package struct Kernels: Sendable {
-    /// The fastest kernels of this processor.
     package static let fastest = vectorised ?? portable
 
     /// The reference, which runs anywhere.

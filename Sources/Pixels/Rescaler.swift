@@ -8,9 +8,7 @@ internal import CYUV
 /// place, 2/3 in one column or 1/3 in each of two. Bilinear weights, (3, 1) and (1, 3), would give the second kind of
 /// line only two thirds the weight of the first: strokes of one letter would differ.
 package struct Rescaler: Sendable {
-    /// The size of input pictures.
     package let input: PixelSize
-    /// The size of output pictures.
     package let output: PixelSize
     /// The place of the input in the output; even. Outside of it nothing is ever written.
     package let target: PixelRect

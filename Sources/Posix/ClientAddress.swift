@@ -1,4 +1,3 @@
-/// The address of a client.
 package struct ClientAddress: Sendable, CustomStringConvertible {
     /// The address in numbers. An IPv4 address is printed as one, though the socket serves both families.
     package let description: String

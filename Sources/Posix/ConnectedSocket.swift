@@ -11,7 +11,6 @@ package struct ConnectedSocket: ~Copyable {
 
     private let descriptor: FileDescriptor
 
-    /// Begins to connect.
     package init(_ kind: Kind, to address: SocketAddress) throws(SystemError) {
         let type = kind == .stream ? SOCK_STREAM : SOCK_DGRAM
         let flags = Int32(type.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -95,7 +95,6 @@ package final class DescriptorService {
 }
 
 extension FileDescriptor {
-    /// A Unix datagram socket.
     package static func datagramSocket() throws(SystemError) -> FileDescriptor {
         FileDescriptor(taking: try check("socket") { socket(AF_UNIX, DescriptorService.datagram, 0) })
     }

@@ -26,7 +26,6 @@ package enum MonotonicClock {
         while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
     }
 
-    /// Sleeps that long.
     package static func sleep(for duration: Duration) { sleep(until: now() + duration) }
 
     private static func nanoseconds(_ clock: clockid_t) -> UInt64 {

@@ -32,7 +32,6 @@ package struct StateFolder: Sendable {
 
     private init(path: String) { self.path = path }
 
-    /// A folder in it.
     package func folder(_ name: String) -> StateFolder { StateFolder(path: "\(path)/\(name)") }
 
     /// Makes the folder, unless it is there.

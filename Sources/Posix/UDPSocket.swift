@@ -95,7 +95,6 @@ package struct UDPSocket: ~Copyable {
         return gone
     }
 
-    /// Sends one datagram to any address.
     package func send(_ datagram: ArraySlice<UInt8>, to address: SocketAddress) throws(SystemError) {
         try check("sendto") {
             datagram.withUnsafeBytes { bytes in

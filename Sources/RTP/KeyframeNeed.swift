@@ -15,7 +15,6 @@ struct KeyframeNeed: Sendable {
         case sent(shownAt: Instant)
     }
 
-    /// The reason for a keyframe.
     private enum Cause {
         /// Packets that waited for the link were left out, or lost before they left.
         case link

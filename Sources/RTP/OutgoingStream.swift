@@ -72,7 +72,6 @@ package struct OutgoingStream {
     package var mid: String { parameters.mid }
     package var ssrc: UInt32 { numbers.ssrc }
     package var retransmissionSSRC: UInt32? { retransmissionNumbers?.ssrc }
-    /// SSRCs of the stream.
     package var sources: [UInt32] { [ssrc] + [retransmissionSSRC].compactMap(\.self) }
 
     var hasSent: Bool { numbers.packetCount > 0 }

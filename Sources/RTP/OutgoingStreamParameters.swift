@@ -1,5 +1,4 @@
 extension OutgoingStream {
-    /// The negotiated parameters of a stream.
     package struct Parameters: Equatable, Sendable {
         /// 0…127.
         package var payloadType: UInt8

@@ -17,7 +17,6 @@ package final class PacketHistory {
         package let captureTime: Instant
         /// `capturedAt` in ticks of the RTP clock; later for each later frame.
         package let ticks: UInt64
-        /// When the frame was appended.
         package let appendedAt: Instant
         /// Rises by one with each frame, and wraps.
         package let number: UInt16

@@ -9,7 +9,6 @@ package struct PictureFragments: Sequence, IteratorProtocol, Sendable {
 
     /// How many fragments the picture has; their sizes differ by one byte at most.
     package let count: Int
-    /// The layout of the payloads.
     let format: PayloadFormat
     private let size: Int
     private var index = 0

@@ -50,7 +50,6 @@ package struct RTPStream: Sendable {
         .random(in: 1...0x7FFF, using: &random)
     }
 
-    /// The header of the next packet.
     package mutating func nextHeader(timestamp: UInt32, marker: Bool) -> RTPHeader {
         defer { nextSequenceNumber &+= 1 }
         return header(nextSequenceNumber, timestamp, marker)
@@ -79,7 +78,6 @@ package struct RTPStream: Sendable {
     /// Gives all later packets earlier timestamps.
     package mutating func advance(byTicks ticks: UInt64) { timestampOffset &-= UInt32(truncatingIfNeeded: ticks) }
 
-    /// Counts a sent packet.
     package mutating func notePacketSent(payloadSize: Int) {
         packetCount &+= 1
         octetCount &+= UInt32(truncatingIfNeeded: payloadSize)

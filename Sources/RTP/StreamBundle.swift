@@ -317,7 +317,6 @@ package struct StreamBundle {
 
     // MARK: - Input
 
-    /// Receives a packet of RTCP.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         reachability?.noteFeedback(now: now)
         switch packet {

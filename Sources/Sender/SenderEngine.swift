@@ -3,27 +3,27 @@ import Media
 import Time
 import VideoEncoding
 
-/// Decides what a sender does: which renditions are encoded, when to check the broadcast, and what to tell of it to sinks
-/// and to a person. Sans-IO: instants come from outside.
+/// Decides the work of a sender: which renditions are encoded, when the broadcast is checked, and what sinks and people
+/// learn about it. Sans-IO: instants come from outside.
 struct SenderEngine {
-    /// What is to be done, in this order.
+    /// The work, in this order.
     enum Action: Equatable {
         case begin(Rendition)
         case end(Rendition.ID)
-        /// Tell the sinks which rendition of its rung suits the picture best.
+        /// Name the preferred rendition of its rung to the sinks.
         case prefer(Rendition)
-        /// Tell the sinks how the broadcast is.
+        /// Report the broadcast's condition to the sinks.
         case note(BroadcastCondition)
-        /// Tell a person.
+        /// Show a sentence to a person.
         case tell(String)
         case reportStatistics
         /// The broadcast has ended.
         case finish
     }
 
-    /// The longest time between two checks of the broadcast: no event tells that the capture process has stalled.
+    /// The longest time between two checks of the broadcast: no event reports a stalled capture process.
     static let livenessInterval = Duration.seconds(1)
-    /// The longest time between two checks if no event tells of the capture process's death either.
+    /// The longest time between two checks if no event reports the capture process's death either.
     static let unwatchedInterval = Duration.milliseconds(350)
     static let reportInterval = Duration.seconds(1)
 
@@ -38,7 +38,7 @@ struct SenderEngine {
 
     /// - Parameters:
     ///   - renditions: those that sinks may want.
-    ///   - isWatched: whether a ring tells of the capture process's death.
+    ///   - isWatched: whether the bell rings at the capture process's death.
     init(_ renditions: [Rendition], isWatched: Bool, at now: Instant) {
         self.renditions = renditions
         livenessInterval = isWatched ? Self.livenessInterval : Self.unwatchedInterval
@@ -49,13 +49,13 @@ struct SenderEngine {
 
     // MARK: - Encodes
 
-    /// An encode that was to end gives no more frames.
+    /// Records that an ending encode gives no more frames.
     mutating func noteEnd(of id: Rendition.ID) { policy.noteEnd(of: id) }
 
-    /// An encoder failed, and its encode has ended. Returns what to tell.
+    /// An encoder failed, and its encode has ended. Returns a sentence for people.
     ///
     /// - Parameter hasEncoded: whether any rendition gave a frame since the sender began.
-    /// - Throws: the error, if none gave a frame and no other is encoded: it would be so with the next ones too.
+    /// - Throws: the error, if none gave a frame and no other is encoded: further attempts would fail too.
     mutating func noteFailure(
         of id: Rendition.ID,
         _ error: VideoEncoderError,
@@ -67,7 +67,7 @@ struct SenderEngine {
         return "the encoder of \(name(id)) failed (\(error)): it is started again in \(rest.components.seconds) s"
     }
 
-    /// An encode could not be begun. Returns what to tell.
+    /// An encode could not be started. Returns a sentence for people.
     mutating func noteNoBeginning(of id: Rendition.ID, _ error: any Error, at now: Instant) -> String {
         policy.noteFailure(of: id, at: now)
         return "\(name(id)) cannot be encoded: \(error)"
@@ -77,12 +77,12 @@ struct SenderEngine {
 
     // MARK: - Turns
 
-    /// What to do about the renditions, and once a second the statistics.
+    /// The work for the renditions, and once a second the statistics.
     ///
     /// - Parameters:
-    ///   - wanted: the renditions that somebody receives.
-    ///   - readings: how the renditions that are encoded read the bridge.
-    ///   - codecs: those that suit the picture best, by rungs.
+    ///   - wanted: the renditions with a receiver.
+    ///   - readings: the encodes' last attempts to read the bridge.
+    ///   - codecs: the preferred codec of each rung.
     mutating func turn(
         wanted: Set<Rendition.ID>,
         readings: [Encode.Reading],
@@ -112,7 +112,7 @@ struct SenderEngine {
         return actions
     }
 
-    /// A problem lasts until somebody reads the bridge without one. So it is told once, however many encodes meet it.
+    /// A problem lasts until an encode reads the bridge without one. It is reported once, for all encodes.
     private mutating func newProblem(_ readings: [Encode.Reading]) -> BridgeError? {
         let found = readings.lazy.compactMap { if case .fails(let problem) = $0 { problem } else { nil } }.first
         if found == nil, !readings.contains(.works) { return nil }
@@ -124,18 +124,18 @@ struct SenderEngine {
 
     /// Whether to check the broadcast now.
     ///
-    /// - Parameter isRung: whether the bell has rung, which may tell of the capture process's end.
+    /// - Parameter isRung: whether the bell has rung, maybe for the capture process's end.
     func mustLook(at now: Instant, isRung: Bool) -> Bool { isRung || now >= lookAt }
 
-    /// The broadcast was checked. Returns what to tell of it.
+    /// The broadcast was checked. Returns the news.
     ///
-    /// - Parameter found: how the broadcast is; nil if it could not be read.
+    /// - Parameter found: its state; nil if it could not be read.
     mutating func noteLook(_ found: Liveness?, at now: Instant) -> [Action] {
         lookAt = now + livenessInterval
         guard let found, found != liveness else { return [] }
         let before = liveness
         liveness = found
-        // A capture process that has said goodbye lives for a moment: that is the same condition twice.
+        // A capture process lives for a moment after its goodbye: that is the same condition twice.
         let condition = BroadcastCondition(found)
         let note = before.map(BroadcastCondition.init) == condition ? [] : [Action.note(condition)]
         if found == .stopped { return note + [.finish] }
@@ -158,7 +158,7 @@ struct SenderEngine {
 
     // MARK: - Time
 
-    /// When the next turn is due at the latest. No statistics are reported while nothing is encoded.
+    /// The latest instant of the next turn. No statistics are reported while nothing is encoded.
     var nextDeadline: Instant {
         let others = earliest(policy.nextDeadline, policy.isRunning ? reportAt : nil)
         return min(lookAt, others ?? lookAt)

@@ -4,12 +4,11 @@ package import Posix
 package import Time
 package import VideoEncoding
 
-/// The sender's own thread: does what `SenderEngine` decides.
+/// The sender's own thread, which carries out the decisions of `SenderEngine`.
 package struct SenderLoop: ~Copyable {
-    /// How the loop ended.
     package enum End: Equatable { case interrupted, broadcastStopped, callsEnded }
 
-    /// How long encodes get for their last frame when the sender ends.
+    /// The time for the last frames of encodes when the sender ends.
     private static let farewellTime = Duration.seconds(1)
 
     private let renditions: [Rendition]
@@ -20,22 +19,22 @@ package struct SenderLoop: ~Copyable {
     private let preferences: [SharedPreference]
     private var reader: FrameReader
     private let soundReader: SoundReader
-    /// The sound at work; nil while nobody wants it.
+    /// The running sound; nil while nobody wants it.
     private var sound: SoundEncode?
     private var soundHasFailed = false
-    /// What was done of sound while somebody wanted it before.
+    /// The statistics of earlier threads for the sound.
     private var departedSound = SoundStatistics()
     private var encodes: [Encode] = []
     /// Encodes that were told to stop, until none of their frames can come to the sinks.
     private var ending: [Encode] = []
     /// Encodes that are cut off from the sinks, until their threads have ended.
     private var leaving: [Encode] = []
-    /// The statistics of the encodes that have ended, added up.
+    /// The sum of the statistics of ended encodes.
     private var departed = SenderStatistics()
 
     /// - Parameters:
-    ///   - renditions: those that sinks may want; one at least, all of one frame rate.
-    ///   - sound: of the same broadcast; only what other readers share with it is used.
+    ///   - renditions: those that sinks may want; at least one, all of one frame rate.
+    ///   - sound: of the same broadcast. Only its part that readers share is used.
     package init(
         _ renditions: [Rendition],
         _ settings: SenderSettings,
@@ -54,14 +53,15 @@ package struct SenderLoop: ~Copyable {
         }
     }
 
-    /// Runs until a signal comes, the broadcast says `stopped`, or nobody is left to send to.
+    /// Runs until a signal comes, the broadcast says `stopped`, or all calls have ended.
     ///
     /// - Parameters:
     ///   - haveCallsEnded: asked again after the sinks' bell was rung.
-    ///   - noting: gets how the broadcast is, whenever that changes.
-    ///   - also: does what else is due on this thread; returns when it is to be asked again, nil for not before the sinks' bell was rung.
+    ///   - noting: gets the broadcast's condition whenever it changes.
+    ///   - also: further work for this thread. Returns when to call it again; nil for not before the sinks' bell was
+    ///     rung.
     ///   - eachSecond: gets the statistics about once a second.
-    /// - Throws: the encoder's error, if no rendition could be encoded ever.
+    /// - Throws: the encoder's error, if no rendition could ever be encoded.
     package mutating func run(
         until signals: borrowing TerminationSignals,
         orWhen haveCallsEnded: () -> Bool,
@@ -115,7 +115,7 @@ package struct SenderLoop: ~Copyable {
 
     // MARK: - Sound
 
-    /// Has the sound encoded while somebody wants it.
+    /// Runs the sound's encoder while somebody wants it.
     private mutating func followSound(at now: Instant) {
         let isWanted = sinks.soundDemand(at: now).isWanted
         if isWanted, sound == nil {
@@ -164,12 +164,12 @@ package struct SenderLoop: ~Copyable {
         sinks.bell.ring()
     }
 
-    /// Lets go of the encodes that have ended: those that nobody wanted any more, and those that failed.
+    /// Drops the encodes that have ended: the unwanted and the failed ones.
     private mutating func removeEnded(
         from engine: inout SenderEngine,
         at now: Instant
     ) throws(VideoEncoderError) {
-        // The rendition may begin again while an encoder that stalls still holds its thread.
+        // The rendition may begin again while a stalled encoder still holds its thread.
         for encode in ending where encode.isCutOff {
             ending.removeAll { $0 === encode }
             leaving.append(encode)

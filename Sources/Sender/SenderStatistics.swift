@@ -1,24 +1,23 @@
 import Time
 import VideoEncoding
 
-/// What a sender has done since it began.
+/// Totals since the sender began.
 package struct SenderStatistics: Sendable {
     /// Frames given to the sinks.
     package internal(set) var framesEncoded = 0
     package internal(set) var keyframes = 0
-    /// Keyframes that were sent again as they were, and not encoded.
+    /// Keyframes that were sent again instead of encoding the picture.
     package internal(set) var keyframesRepeated = 0
     /// Frames that the encoder dropped to keep the bitrate.
     package internal(set) var framesDropped = 0
-    /// Pictures that were not encoded, because packets of earlier ones were still waiting.
+    /// Pictures that were not encoded, as packets of earlier ones were still waiting.
     package internal(set) var ticksSkipped = 0
     package internal(set) var encodedBytes = 0
-    /// When the last frame was encoded, in whichever rendition; the two figures after this one are that frame's. Nil before the
-    /// first.
+    /// When the last frame was encoded, in any rendition. The next two figures are of that frame. Nil before the first.
     private var lastFrameAt: Instant?
     /// Quantizer of the last frame, 0 (best) to 63.
     package internal(set) var quantizer = 0
-    /// The time from the grab to the sinks, of the last frame that showed a new picture.
+    /// The time from the grab to the sinks, of the last frame with a new picture.
     package internal(set) var latency = Duration.zero
 
     /// Processor time of rescaling, encoding and packetizing.
@@ -32,7 +31,7 @@ package struct SenderStatistics: Sendable {
 
     package init() {}
 
-    /// Takes in what another encode has done.
+    /// Adds the figures of another encode.
     mutating func add(_ other: SenderStatistics) {
         framesEncoded += other.framesEncoded
         keyframes += other.keyframes

@@ -3,7 +3,7 @@ package import Posix
 import Synchronization
 package import Time
 
-/// The sinks of a sender. They come and leave while it runs; any thread may use them.
+/// The sinks of a sender. They come and leave while it runs. Any thread may use this.
 package final class Sinks: Sendable {
     /// Rung when a demand has changed, or a sink came or left.
     package let bell = Bell()
@@ -13,13 +13,13 @@ package final class Sinks: Sendable {
 
     private struct State {
         var members: [any MediaSink] = []
-        /// The preferences that all were told last, by rungs, for sinks that come later.
+        /// The last preferences, by rungs, for later sinks.
         var preferred: [Int: Rendition] = [:]
     }
 
     /// - Parameters:
     ///   - target: of all encoders.
-    ///   - report: gets a sentence about a sink that broke.
+    ///   - report: gets a sentence about a broken sink.
     package init(target: TargetBitrate, report: @escaping @Sendable (String) -> Void) {
         (self.target, self.report) = (target, report)
     }
@@ -30,7 +30,7 @@ package final class Sinks: Sendable {
         bell.ring()
     }
 
-    /// What rate control may take to meet a demand, in bits a second: the target, within its limit.
+    /// The bitrate of rate control for a demand, in bits a second: the target within the demand's limit.
     func bitrate(for demand: Demand) -> Int {
         let target = target.bitsPerSecond
         return min(target, demand.limit ?? target)
@@ -46,7 +46,7 @@ package final class Sinks: Sendable {
         bell.ring()
     }
 
-    /// Removes a sink: it gets no more frames, but for one that is just being given to it.
+    /// Removes a sink. It may still get a frame that is being given to it.
     ///
     /// - Returns: whether it was there.
     @discardableResult
@@ -60,8 +60,8 @@ package final class Sinks: Sendable {
         return wasThere
     }
 
-    /// What all sinks together want of a rendition. They are full as long as all that want it are, and the rates are those of the
-    /// sink that can take most.
+    /// The demand of all sinks for a rendition. They are full as long as all sinks that want it are. The rates are
+    /// those of the fastest sink.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         var sum = Demand.none
         for sink in all {
@@ -83,7 +83,7 @@ package final class Sinks: Sendable {
             sum.keepsSize = sum.keepsSize || demand.keepsSize
             sum.isWanted = true
             sum.keyframeInterval = [sum.keyframeInterval, demand.keyframeInterval].compactMap(\.self).min()
-            // A sink that is full cannot take the keyframe that it demands.
+            // A full sink cannot take the keyframe that it demands.
             if let keyframeAt = demand.keyframeAt {
                 sum.keyframeAt = earliest(sum.keyframeAt, max(keyframeAt, demand.isFullUntil ?? keyframeAt))
             }
@@ -91,7 +91,8 @@ package final class Sinks: Sendable {
         return sum
     }
 
-    /// Lends a frame to each sink in turn, without a copy. None may wait: one that has to has a queue and a thread of its own.
+    /// Lends a frame to each sink in turn, without a copy. A sink must not wait here: a slow one needs a queue and a
+    /// thread of its own.
     func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
             // A sink that throws in several renditions is reported once.
@@ -99,8 +100,8 @@ package final class Sinks: Sendable {
         }
     }
 
-    /// What all sinks together want of the broadcast's sound. Of one encode, the thinnest links decide on the bitrate, as sound that
-    /// comes in pieces is of no use.
+    /// The demand of all sinks for the broadcast's sound. There is one encode, so the slowest link decides on its
+    /// bitrate: broken sound is of no use.
     package func soundDemand(at now: Instant) -> SoundDemand {
         var sum = SoundDemand.none
         for sink in all {

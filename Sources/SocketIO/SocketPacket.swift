@@ -6,7 +6,6 @@ package struct SocketPacket: Sendable, Equatable {
         case connect, disconnect, event, acknowledgement, connectError, binaryEvent, binaryAcknowledgement
     }
 
-    /// The most attachments of a packet.
     package static let mostAttachments = 10
 
     /// Binary kinds are events and acknowledgements with attachments.

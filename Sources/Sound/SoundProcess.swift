@@ -13,7 +13,6 @@ import Time
 package final class SoundProcess {
     package enum End: Equatable, Sendable {
         case signalled
-        /// The broadcast has ended.
         case broadcastStopped
     }
 

@@ -31,7 +31,6 @@ package struct OpusDecoder: ~Copyable {
         samples.deallocate()
     }
 
-    /// Decodes a packet, and appends its samples.
     package mutating func decode(_ packet: Span<UInt8>, appendingTo sound: inout [Int16]) throws(OpusError) {
         // libopus takes an empty packet for a lost one.
         if packet.isEmpty { throw OpusError(call: "opus_decode", code: OPUS_INVALID_PACKET) }

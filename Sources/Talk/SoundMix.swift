@@ -3,11 +3,11 @@ struct SoundMix {
     static let channels = 2
     /// In both channels.
     static let sampleCount = 960
-    /// What is not louder is nothing but rounding.
+    /// Louder sums are sound; these are rounding.
     private static let nothing: ClosedRange<Int32> = -1...1
 
     private var sums = [Int32](repeating: 0, count: sampleCount)
-    /// What `finish` has made.
+    /// The result of `finish`.
     private(set) var samples = [Int16](repeating: 0, count: sampleCount)
 
     /// Adds a voice.
@@ -23,7 +23,7 @@ struct SoundMix {
         return Double(squares)
     }
 
-    /// Makes samples of the sums, and begins anew. What is louder than samples can be is cut off.
+    /// Makes samples of the sums, and begins anew. Louder sums than samples can hold are clipped.
     ///
     /// - Returns: whether there is anything to hear.
     mutating func finish() -> Bool {

@@ -6,50 +6,49 @@ import RTP
 import Synchronization
 import Time
 
-/// The sound of those who may speak, which goes into the sender's ring for the sound process.
+/// The voices of participants with the right to speak. They go into the sender's ring for the sound process.
 ///
-/// Nothing is decoded of whom nobody lets speak. Any thread may ask. Close it: until then its thread keeps it alive.
+/// Audio of other participants is never decoded. Any thread may ask. Close it: until then its thread keeps it alive.
 ///
-/// Its lock is taken within that of the access control, never the other way. So nothing of somebody comes in after its right was taken back.
+/// Its lock is taken within that of the access control, never the other way. So no sound of a participant comes in
+/// after its right was taken back.
 package final class TalkBack: SoundReceiver {
-    /// A peer, as people are told of it.
+    /// A peer, for people.
     package struct Talker: Sendable, Equatable {
         package let state: TalkState
-        /// How it is heard; nil if it is not.
+        /// The quality of its voice; nil if it is not heard.
         package let voice: Voice.Statistics?
     }
 
-    /// What the thread has to do.
     struct Work {
         var packets: [(peer: ParticipantID, packet: ReceivedSound)] = []
-        /// Who is heard.
         var heard: Set<ParticipantID> = []
-        /// How often something was taken back that may stand in the ring.
+        /// How many times a right was taken back while sound may stand in the ring.
         var revocations: UInt64 = 0
-        /// When to ask for work although nothing comes.
+        /// When to ask for work without a ring of the bell.
         var deadline: Instant?
         var isClosed = false
     }
 
-    /// What has come of it.
+    /// The thread's result.
     struct Outcome {
         var loud: [ParticipantID] = []
         var statistics: [ParticipantID: Voice.Statistics] = [:]
-        /// Whether the thread has nothing to do before something comes.
+        /// Whether the thread has nothing to do before a packet comes.
         var isIdle = true
     }
 
     private struct State {
         var packets: [(peer: ParticipantID, packet: ReceivedSound)] = []
         var statistics: [ParticipantID: Voice.Statistics] = [:]
-        /// Whether the thread looks for packets by itself.
+        /// Whether the thread fetches packets without a ring of the bell.
         var isAwake = false
-        /// What was taken back, and how much of that the thread has carried out.
+        /// The revocations, and the number of those that the thread has carried out.
         var revocations: (count: UInt64, carriedOut: UInt64) = (0, 0)
         var isClosed = false
     }
 
-    /// The most packets that wait for the thread, which takes them each 10 ms.
+    /// The most packets that wait for the thread, which fetches them each 10 ms.
     private static let packetLimit = 512
     /// How long a revocation waits for the thread.
     private static let revocationLimit = Duration.milliseconds(500)
@@ -59,14 +58,14 @@ package final class TalkBack: SoundReceiver {
     private let hasRevoked = Bell()
     private let state = Mutex(State())
     private let problem: @Sendable (String) -> Void
-    /// Until the thread has it.
+    /// Until the thread takes it.
     private let writer: Mutex<SoundWriter?>
     private let thread = Mutex<Thread?>(nil)
 
     /// - Parameters:
-    ///   - access: says who may speak, and who is heard.
-    ///   - writer: of the sender's ring; used by the thread alone from here on.
-    ///   - problem: gets a sentence on what keeps voices from being heard, once, on the thread.
+    ///   - access: decides on the right to speak, and on the floor.
+    ///   - writer: of the sender's ring; from now on only for the thread.
+    ///   - problem: gets a sentence on the fault that keeps voices from being heard, once, on the thread.
     package init(
         _ access: AccessControl,
         into writer: consuming sending SoundWriter,
@@ -76,7 +75,7 @@ package final class TalkBack: SoundReceiver {
         self.writer = Mutex(writer)
     }
 
-    /// Starts the thread. Once, when the process is in its sandbox.
+    /// Starts the thread. Call it once, when the process is in its sandbox.
     package func begin() throws {
         try thread.withLock { thread in
             thread = try Thread { [self] in
@@ -107,16 +106,16 @@ package final class TalkBack: SoundReceiver {
 
     package func end(_ id: ParticipantID) { access.change { $0.end(id, at: $1) } }
 
-    /// Somebody lets a participant not speak, or speak no more: nothing that it said is in the ring any more when this returns. Not for
-    /// outlets of the access control, as the thread that this waits for may be performing one.
+    /// Takes the right to speak from a participant. Its sound is no longer in the ring when this returns. Do not call
+    /// it from outlets of the access control: the thread that this waits for may be performing one.
     ///
-    /// - Returns: whether it is there.
+    /// - Returns: false if the participant has left.
     @discardableResult
     package func revoke(_ id: ParticipantID) -> Bool {
         let (isThere, revocation) = access.change { engine, now in
             let isThere = engine.revokeTalk(id, at: now)
             return state.withLock { state in
-                // Also of one who has just fallen silent.
+                // Also for a participant that has just fallen silent.
                 state.revocations.count += 1
                 return (isThere, state.revocations.count)
             }
@@ -131,7 +130,7 @@ package final class TalkBack: SoundReceiver {
         }
     }
 
-    /// What a participant may say, and how it is heard.
+    /// A participant's right to speak, and the quality of its voice.
     package func talker(_ id: ParticipantID) -> Talker {
         access.read { engine in
             let voice = engine.isHeard(id) ? state.withLock { $0.statistics[id] } : nil
@@ -139,7 +138,7 @@ package final class TalkBack: SoundReceiver {
         }
     }
 
-    /// Ends the thread. What comes later is thrown away.
+    /// Ends the thread. Later sound is discarded.
     package func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()
@@ -154,7 +153,7 @@ package final class TalkBack: SoundReceiver {
             engine.tick(now: now)
             return state.withLock { state in
                 state.statistics = outcome.statistics
-                // What was taken back meanwhile is not heard.
+                // Packets of revoked participants are dropped here.
                 let work = Work(
                     packets: state.packets.filter { engine.isHeard($0.peer) },
                     heard: engine.heard,

@@ -4,13 +4,14 @@ import Posix
 import SoundCoding
 import Time
 
-/// The work of the thread [talk]: each 10 ms it mixes the voices of peers, and writes a block. It sleeps while nobody speaks.
+/// The work of the thread [talk]: each 10 ms it mixes the voices of peers, and writes a block. It sleeps while nobody
+/// speaks.
 final class TalkLoop {
-    /// Blocks that are later than this are left out: the process had stalled.
+    /// Later blocks are left out: the process had stalled.
     private static let longestDelay = Duration.milliseconds(100)
-    /// The number of blocks of silence that are written after the last sound.
+    /// Blocks of silence that are written after the last sound.
     static let tail = 20
-    /// The number of blocks between two looks at the voices' statistics.
+    /// Blocks between two reports of the voices' statistics.
     private static let statisticsInterval = 25
 
     private var writer: SoundWriter
@@ -20,7 +21,7 @@ final class TalkLoop {
     private var mix = SoundMix()
     private(set) var outcome = TalkBack.Outcome()
     private var revocations: UInt64 = 0
-    /// When the next block begins; nil while there is none.
+    /// The beginning of the next block; nil while there is none.
     private var nextBlock: Instant?
     private var blocks = 0
     /// The number of silent blocks since the last sound.
@@ -42,15 +43,15 @@ final class TalkLoop {
             if work.isClosed { return }
             let deadline = perform(work, at: now)
             talk.noteCarriedOut(revocations)
-            // Whoever brings packets must know before that this thread sleeps.
+            // The thread that delivers packets must see `isIdle` before this one sleeps.
             if outcome.isIdle && (!wasIdle || !work.packets.isEmpty) { continue }
             talk.bell.wait(while: rings, until: deadline)
         }
     }
 
-    /// Takes packets, and writes a block if it is time.
+    /// Receives packets, and writes a block if it is time.
     ///
-    /// - Returns: when to go on although nothing comes; nil for never.
+    /// - Returns: when to continue if nothing comes; nil for never.
     func perform(_ work: TalkBack.Work, at now: Instant) -> Instant? {
         outcome.loud.removeAll()
         if work.revocations != revocations {
@@ -72,7 +73,7 @@ final class TalkLoop {
         return nextBlock
     }
 
-    /// Takes the packets, and lets go of whom nobody hears any more.
+    /// Receives the packets, and drops the voices that are no longer heard.
     private func follow(_ work: TalkBack.Work) {
         for peer in voices.keys where !work.heard.contains(peer) { voices[peer] = nil }
         for (peer, packet) in work.packets {

@@ -4,33 +4,32 @@ import RTP
 import SoundCoding
 import Time
 
-/// What one peer says, from packets to samples of two channels.
+/// The voice of one peer, from packets to samples of two channels.
 package final class Voice {
-    /// What people are told of it.
     package struct Statistics: Sendable, Equatable {
-        /// The mean of the last tenths of a second, in decibels, 0 for a tone of full scale; nil if there is nothing at all.
+        /// The mean of the last tenths of a second, in decibels, 0 for a tone of full scale; nil for silence.
         package let level: Double?
-        /// The part of the packets that did not come in time, and the part of the samples that were made up.
+        /// The share of the packets that did not come in time, and the share of concealed samples.
         package let lossRatio: Double
         package let concealedRatio: Double
         /// How long packets wait for late ones before they are played.
         package let wait: Duration
     }
 
-    /// What is softer is not understood: 50 dB below a tone of full scale, as the square of an amplitude.
+    /// The limit of understanding: 50 dB below a tone of full scale, as the square of an amplitude.
     private static let faintest = 0.5 * 32768 * 32768 / 100_000
-    /// The time between two splices, of which more would sound hurried.
+    /// The shortest time between two splices. Shorter ones would sound hurried.
     private static let spliceInterval = Duration.milliseconds(60)
-    /// How much what is spliced is alike, unless time presses: more than 50 ms.
+    /// The least likeness of spliced samples. It does not hold if the surplus is more than 50 ms.
     private static let likeness: Float = 0.7
     private static let urgentSurplus = 2400
 
     private var buffer = JitterBuffer()
     private var decoder: OpusDecoder
-    /// Samples that were decoded and are yet to be played.
+    /// Decoded samples that are yet to be played.
     private var ahead: [Int16] = []
     private var splicedAt = Instant.start
-    /// Of the samples of the last tenths of a second.
+    /// The mean power of the last tenths of a second.
     private var power = 0.0
 
     init() throws(OpusError) { decoder = try OpusDecoder(channels: SoundMix.channels) }
@@ -41,7 +40,7 @@ package final class Voice {
     func play(into mix: inout SoundMix, at now: Instant) -> Bool {
         while ahead.count < SoundMix.sampleCount {
             if !decodeNext(at: now) {
-                // What is left is the end of something that has faded.
+                // The remaining samples are the end of a faded sound.
                 ahead.removeAll()
                 power = 0
                 return false
@@ -79,7 +78,7 @@ package final class Voice {
         }
     }
 
-    /// Makes what waits a period shorter or longer.
+    /// Makes the waiting samples a period shorter or longer.
     private func splice(_ surplus: Int, at now: Instant) {
         guard now >= splicedAt + Self.spliceInterval,
             let splice = Splice(atBeginningOf: ahead, channels: SoundMix.channels),
@@ -89,7 +88,7 @@ package final class Voice {
         if surplus > 0 { splice.shorten(&ahead) } else { splice.lengthen(&ahead) }
     }
 
-    /// Whether it says something that could be understood.
+    /// Whether the voice is loud enough to be understood.
     var isLoud: Bool { power > Self.faintest }
 
     /// When there may be something to play; nil while nothing waits.

@@ -1,6 +1,5 @@
 /// The waits after failures in a row: each is longer than the one before, up to a limit.
 package struct Backoff: Sendable, Equatable {
-    /// The growth of the waits.
     package enum Growth: Sendable {
         /// Twice as long.
         case double

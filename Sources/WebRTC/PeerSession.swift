@@ -50,7 +50,6 @@ package struct PeerSession: ~Copyable {
 
     private var state = State.connecting
     private let dtls: DTLSConnection
-    /// The sent streams.
     package var streams: StreamBundle
     /// The received streams; nil if there are none.
     private var incoming: IncomingBundle?

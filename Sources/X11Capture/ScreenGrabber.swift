@@ -20,7 +20,6 @@ package enum GrabOutcome: Equatable, Sendable {
 package final class ScreenGrabber {
     package let source: CaptureSource
     package let format: ImageFormat
-    /// The method of all grabs.
     package let method: GrabMethod
     /// One sentence for the user if grabbing will be slow.
     package let warning: String?
@@ -71,7 +70,6 @@ package final class ScreenGrabber {
     /// Whether the source may have left `region`. A grab, even of no tiles, finds out.
     package var mayHaveMoved: Bool { isLost || geometrySerial != connection.geometrySerial }
 
-    /// The bytes from one row of the picture to the next.
     package var bytesPerRow: Int { picture.bytesPerRow }
 
     /// An empty set of the picture's tiles.

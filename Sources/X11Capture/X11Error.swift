@@ -72,7 +72,6 @@ extension X11Error: CustomStringConvertible {
     }
 }
 
-/// The code of an X protocol error.
 package struct XErrorCode: Equatable, Sendable, CustomStringConvertible {
     package let value: UInt8
 

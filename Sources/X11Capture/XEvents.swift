@@ -18,7 +18,6 @@ package struct XEvents: OptionSet, Sendable {
 
     // Option-set literals would allocate an array for each test.
 
-    /// Whether the picture may have changed.
     package var concernPicture: Bool { contains(.damaged) || contains(.geometryChanged) }
     /// Whether the pointer may have moved or changed its image.
     package var concernPointer: Bool { contains(.pointerMoved) || contains(.cursorChanged) }

@@ -4,11 +4,11 @@ import Posix
 import TestSupport
 import Time
 
-/// Runs a broadcast and its senders for hours, with everything that can happen to them, and reports what was lost.
+/// Runs a broadcast and its senders for hours, with all their faults, and reports the losses.
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Run a broadcast and senders under random faults and interaction; report leaks and what was missed.",
+        abstract: "Run a broadcast and senders under random faults and interaction; report leaks and losses.",
         discussion: "Exits 1 if anything leaked, came too late, was torn or went backwards."
     )
 
@@ -33,7 +33,7 @@ struct SoakCommand: ParsableCommand {
         let seconds = hours * 3600
         var nextReport = 60.0
         while secondsSince(start) < seconds {
-            // In the first half anybody may die. After it, who lives must not grow.
+            // In the first half, any process may die. After it, living ones must not grow.
             let isLethal = secondsSince(start) < seconds / 2
             if !isLethal, !ledger.hasBaseline { ledger.noteBaseline(scene.usage()) }
             let faults = SoakFault.allCases.filter { isLethal || !$0.isLethal }

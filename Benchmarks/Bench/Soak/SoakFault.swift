@@ -1,4 +1,4 @@
-/// What happens to a broadcast that is soaked, and how soon new pictures must flow again in the bridge and at the receiver.
+/// A fault of a broadcast in a soak, and the time until new pictures must flow again in the bridge and at the receiver.
 enum SoakFault: String, CaseIterable {
     case killCapture = "kill -9 capture"
     case killSender = "kill -9 sender"
@@ -18,10 +18,10 @@ enum SoakFault: String, CaseIterable {
     case rubbish = "rubbish requested"
     case rest = "nothing"
 
-    /// Whether a process that is watched for leaks dies of it.
+    /// Whether it ends a process that is watched for leaks.
     var isLethal: Bool { [.killCapture, .killSender, .killBoth].contains(self) }
 
-    /// Seconds, from when all is in order again.
+    /// Seconds, from the repair of the fault.
     var deadline: Double {
         switch self {
         case .killServer: 3

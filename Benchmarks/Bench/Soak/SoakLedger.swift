@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a soak has cost so far.
+/// The results of a soak so far.
 final class SoakLedger {
-    /// A process may take so many megabytes more after half of the time, for what it keeps of pictures of other sizes.
+    /// The allowed growth of a process after half of the time, in megabytes, for pictures of other sizes.
     private static let memoryTolerance = 8.0
 
     private var times: [SoakFault: [Double]] = [:]
@@ -13,7 +13,7 @@ final class SoakLedger {
 
     func noteBaseline(_ usage: [String: SoakScene.Usage]) { baseline = usage }
 
-    /// - Parameter seconds: until pictures flowed again; nil if that took too long to wait for.
+    /// - Parameter seconds: until pictures flowed again; nil if that took too long.
     func note(_ fault: SoakFault, _ seconds: Double?) {
         times[fault, default: []].append(seconds ?? .infinity)
         guard seconds ?? .infinity > fault.deadline else { return }
@@ -31,14 +31,13 @@ final class SoakLedger {
         )
     }
 
-    /// At once, also into a file.
     private func say(_ line: String) {
         print(line)
         fflush(nil)
     }
 
     func printReport(_ readings: SoakScene.Readings, _ usage: [String: SoakScene.Usage], leftovers: [String]) {
-        var faults = Table(["what happened", "times", "median s", "longest s", "to reach", "late"])
+        var faults = Table(["fault", "times", "median s", "longest s", "to reach", "late"])
         for fault in SoakFault.allCases {
             guard let times = times[fault] else { continue }
             faults.rows.append([

@@ -7,10 +7,9 @@ import Synchronization
 import TestSupport
 import Time
 
-/// A counter at 30 Hz on a screen, its broadcast, two senders of which one is left alone, a receiver, and a reader that checks
-/// every frame in the bridge.
+/// A counter at 30 Hz on a screen, its broadcast, two senders, of which one is left alone, a receiver, and a reader
+/// that checks all frames in the bridge.
 final class SoakScene {
-    /// What was seen so far.
     struct Readings {
         var frames = 0
         var received = 0
@@ -18,7 +17,7 @@ final class SoakScene {
         var backwards = 0
     }
 
-    /// What a process takes.
+    /// The resources of a process.
     struct Usage {
         let memory: Double
         let descriptors: Int
@@ -64,9 +63,9 @@ final class SoakScene {
         return readings
     }
 
-    /// Lets something happen, sets it right, and waits until pictures flow again.
+    /// Causes a fault, repairs it, and waits until pictures flow again.
     ///
-    /// - Returns: seconds that took; nil if it took longer than ten.
+    /// - Returns: the seconds of that; nil if it took longer than ten.
     func suffer(_ fault: SoakFault, _ random: inout SplitMix) throws -> Double? {
         let delay = Double.random(in: 0.05...1, using: &random)
         watcher.expectsNumbers = ![.killServer, .pause, .freeze, .region, .truncate, .damage].contains(fault)
@@ -150,7 +149,7 @@ final class SoakScene {
         return usage
     }
 
-    /// Ends it all in order, and returns what is left that should not be.
+    /// Ends all processes in order. Returns leftovers that should not be there.
     func end() throws -> [String] {
         watcher.stop()
         try oriel(["stop"])
@@ -191,7 +190,7 @@ final class SoakScene {
         kill(process.pid, SIGCONT)
     }
 
-    /// Damage that nobody can miss: after it the file is removed, as the writer does not look into it.
+    /// Obvious damage. The file is removed after it, as the writer does not look into it.
     private func damageFrames(_ random: inout SplitMix) throws {
         guard let frames, let file = try? FileDescriptor.open(frames, O_RDWR) else { return }
         for _ in 0..<64 {
@@ -215,11 +214,11 @@ final class SoakScene {
         }
     }
 
-    /// Seconds until numbers that were painted from now on came both through the bridge and to the receiver.
+    /// Seconds until numbers painted from now on came both through the bridge and to the receiver.
     private func flows(within limit: Double) -> Double? {
         let start: Instant = MonotonicClock.now()
         let (inBridge, atReceiver) = (watcher.count, seen.count)
-        // The second new one was painted after the start.
+        // The second new number was painted after the start.
         while watcher.count < inBridge + 2 || seen.count < atReceiver + 2 {
             guard secondsSince(start) < limit else { return nil }
             sleep(seconds: 0.002)
@@ -233,7 +232,7 @@ final class SoakScene {
     }
 }
 
-/// How many different numbers were seen.
+/// The count of different numbers that were seen.
 final class SeenNumber: Sendable {
     private let state = Mutex<(last: Int?, count: Int)>((nil, 0))
 

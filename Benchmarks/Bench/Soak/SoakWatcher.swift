@@ -13,7 +13,7 @@ final class SoakWatcher: Sendable {
         var count = 0
         var expectsNumbers = true
         var isOver = false
-        /// Numbers are not looked at before: the screen may be empty, or that of before.
+        /// Numbers are not checked before: the screen may be empty, or an old one.
         var settlesAt: Instant?
     }
 
@@ -44,10 +44,10 @@ final class SoakWatcher: Sendable {
 
     var readings: SoakScene.Readings { state.withLock { $0.readings } }
 
-    /// How many different numbers were seen.
+    /// The count of different numbers that were seen.
     var count: Int { state.withLock { $0.count } }
 
-    /// Whether every frame shows a number: not so while something else is shared, or the screen is away.
+    /// Whether every frame shows a number: not while something else is shared, or the screen is away.
     var expectsNumbers: Bool {
         get { state.withLock { $0.expectsNumbers } }
         set {
@@ -58,7 +58,7 @@ final class SoakWatcher: Sendable {
         }
     }
 
-    /// The counter begins again.
+    /// Accepts a counter that begins again.
     func forgetNumbers() { state.withLock { $0.last = nil } }
 
     func stop() { state.withLock { $0.isOver = true } }

@@ -1,7 +1,7 @@
 package import Time
 
-/// Stands before everything that strangers can reach: the token, what their networks may have, and how often somebody is told that they
-/// were turned away. Sans-IO.
+/// Guards everything that strangers can reach: it checks the token, limits networks, and limits reports of refusals.
+/// Sans-IO.
 package struct Gate: Sendable {
     package var token: TokenGuard
     package var limits: NetworkLimits
@@ -15,7 +15,7 @@ package struct Gate: Sendable {
         limits = NetworkLimits(viewerLimit: viewerLimit)
     }
 
-    /// Whether it is told that somebody was turned away: once a minute for each place.
+    /// Whether a refusal is reported: once a minute for each place.
     ///
     /// - Parameter place: the address of a viewer, in numbers, or that of a room.
     package mutating func isToldRefusal(of place: String, now: Instant) -> Bool {

@@ -1,7 +1,7 @@
 import Posix
 package import Time
 
-/// Limits how many of something each network may have at once, and how soon it may have one more. Sans-IO.
+/// Limits how many of something a network may have at once, and how soon it gets one more. Sans-IO.
 package struct NetworkAllowance: Sendable {
     private struct Use {
         var count: Int
@@ -9,7 +9,7 @@ package struct NetworkAllowance: Sendable {
         var since: Instant
     }
 
-    /// Networks remembered, so that many cannot fill the memory.
+    /// The most networks that are remembered, which bounds the memory.
     package static let networkLimit = 4096
 
     private let limit: Int
@@ -17,17 +17,16 @@ package struct NetworkAllowance: Sendable {
     private var uses: [String: Use] = [:]
 
     /// - Parameters:
-    ///   - limit: what a network may have at once.
+    ///   - limit: the most at once for one network.
     ///   - recovery: the time until one is forgiven, above zero.
     package init(limit: Int, recovery: Duration) {
         self.limit = limit
         self.recovery = recovery
     }
 
-    /// How many networks are remembered.
     package var networkCount: Int { uses.count }
 
-    /// Takes as many of `count` as the network of an address may still have, and returns how many.
+    /// Takes up to `count` for the network of an address. Returns how many it gets.
     package mutating func take(_ count: Int = 1, from address: String, now: Instant) -> Int {
         let network = ClientAddress(address).network
         forgive(network, now: now)
@@ -36,14 +35,14 @@ package struct NetworkAllowance: Sendable {
         return taken
     }
 
-    /// Whether the network of an address may have no more for now.
+    /// Whether the network of an address gets no more for now.
     package mutating func isSpent(by address: String, now: Instant) -> Bool {
         let network = ClientAddress(address).network
         forgive(network, now: now)
         return (uses[network]?.count ?? 0) >= limit
     }
 
-    /// Whole seconds until the network of an address may have one more, at least 1.
+    /// Whole seconds until the network of an address gets one more, at least 1.
     package func wait(of address: String, now: Instant) -> Int {
         guard let use = uses[ClientAddress(address).network] else { return 1 }
         return Int(max(use.since + recovery - now, .zero).components.seconds) + 1
@@ -68,6 +67,6 @@ package struct NetworkAllowance: Sendable {
 }
 
 extension NetworkAllowance {
-    /// How often it is reported that somebody of a network is turned away: it may come again every few seconds, for hours.
+    /// For reports of refusals. A refused client may come again every few seconds, for hours.
     package static var ofToldRefusals: NetworkAllowance { NetworkAllowance(limit: 1, recovery: .seconds(60)) }
 }

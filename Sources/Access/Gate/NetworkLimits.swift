@@ -1,11 +1,12 @@
 package import Time
 
-/// Limits the work that all viewers of one network together cause. Without them, anybody who has the link could have this machine send
+/// Limits the work for all viewers of one network. Without limits, anybody with the link could have this machine send
 /// STUN to any address for ever, or read malformed offers. Sans-IO.
 package struct NetworkLimits: Sendable {
-    /// Addresses of one viewer that are tried, over all restarts. A viewer is found without them too, by its own checks.
+    /// The most addresses of one viewer that are tried, over all restarts. A viewer's own checks reach the sender
+    /// without them.
     package static let candidatesOfOneViewer = 64
-    /// Addresses of all viewers of a network: the most at once, and the interval in which another one is allowed.
+    /// Addresses of all viewers of a network: the most at once, and the interval for one more.
     static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
     /// The time between two viewers of a network, or two restarts, in the long run.
     static let startInterval = Duration.milliseconds(250)
@@ -15,23 +16,23 @@ package struct NetworkLimits: Sendable {
         recovery: candidatesOfOneNetwork.recovery
     )
     private var starts: NetworkAllowance
-    /// Requests to speak of a network: the most at once, and the interval in which another one is allowed.
+    /// Requests to speak of a network: the most at once, and the interval for one more.
     private var wishes = NetworkAllowance(limit: 10, recovery: .seconds(3))
-    /// Malformed offers and fragments of a network: the most at once, and the interval in which another one is read.
+    /// Malformed offers and fragments of a network: the most at once, and the interval for one more.
     package static let uselessOfOneNetwork = (limit: 20, recovery: Duration.seconds(1))
     private var useless = NetworkAllowance(limit: uselessOfOneNetwork.limit, recovery: uselessOfOneNetwork.recovery)
 
-    /// - Parameter viewerLimit: the most viewers, all of whom may come again at once and be behind one address.
+    /// - Parameter viewerLimit: the most viewers. All of them may come again at once, from one address.
     package init(viewerLimit: Int) {
         starts = NetworkAllowance(limit: max(64, 2 * viewerLimit), recovery: Self.startInterval)
     }
 
-    /// Whether a viewer may come, or begin a new generation of ICE.
+    /// Whether a viewer may come, or restart ICE.
     package mutating func mayStart(_ address: String, now: Instant) -> Bool {
         starts.take(from: address, now: now) == 1
     }
 
-    /// Counts a viewer's request to speak. Returns nil if it may ask now, or else after how many seconds it may.
+    /// Counts a viewer's request to speak. Returns nil if it is allowed, or else the seconds until one is.
     package mutating func waitToAsk(_ address: String, now: Instant) -> Int? {
         wishes.take(from: address, now: now) == 1 ? nil : wishes.wait(of: address, now: now)
     }
@@ -39,7 +40,7 @@ package struct NetworkLimits: Sendable {
     /// Counts a malformed offer or fragment.
     package mutating func noteUseless(_ address: String, now: Instant) { _ = useless.take(from: address, now: now) }
 
-    /// Returns nil if an offer or fragment of the network is read now, or else after how many seconds one is.
+    /// Returns nil if an offer or fragment of the network is read now, or else the seconds until one is.
     package mutating func waitToBeRead(_ address: String, now: Instant) -> Int? {
         useless.isSpent(by: address, now: now) ? useless.wait(of: address, now: now) : nil
     }

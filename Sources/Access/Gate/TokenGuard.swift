@@ -1,21 +1,21 @@
 package import Time
 
-/// Decides who may use the service: whoever knows the token. Wrong tokens are limited for each network.
+/// Checks the token of clients. Limits wrong tokens for each network.
 ///
-/// The right token is let in however many wrong ones come: only the token tells clients behind one address or proxy apart,
-/// and none of them may lock out another. So it is the length of the token that makes guessing hopeless, not the guard. The
-/// limit spares work and tells a client to stop trying.
+/// The right token is accepted after any number of wrong ones. Only the token tells clients behind one address or proxy
+/// apart, and none of them may lock out another. So the token's length makes guessing hopeless, not the guard. The
+/// limit saves work, and tells a client to stop trying.
 ///
 /// Sans-IO.
 package struct TokenGuard: Sendable {
     package enum Decision: Equatable, Sendable {
         case allowed
         case wrongToken
-        /// Too many wrong tokens came from the client's network; seconds until it may send one more.
+        /// The client's network sent too many wrong tokens; seconds until it may send one more.
         case tooManyWrong(retryAfter: Int)
     }
 
-    /// How many wrong tokens a network may send at once. After each `recovery` it may send one more.
+    /// The most wrong tokens of a network at once. After each `recovery` it may send one more.
     static let failureLimit = 10
     static let recovery = Duration.seconds(6)
 
@@ -31,7 +31,7 @@ package struct TokenGuard: Sendable {
     package mutating func check(_ authorization: String?, from address: String, now: Instant) -> Decision {
         guard let token else { return .allowed }
         if let given = Self.bearer(authorization), Self.isEqual(given, token) { return .allowed }
-        // A request without a token is no guess.
+        // A request without a token is not a guess.
         guard authorization != nil else { return .wrongToken }
         if failures.take(from: address, now: now) == 1 { return .wrongToken }
         return .tooManyWrong(retryAfter: failures.wait(of: address, now: now))
@@ -42,7 +42,7 @@ package struct TokenGuard: Sendable {
         return Array(authorization.utf8.dropFirst("bearer ".utf8.count))
     }
 
-    /// Takes as long for a wrong first byte as for a wrong last one.
+    /// Takes equally long for a wrong first byte and a wrong last one.
     static func isEqual(_ given: [UInt8], _ token: [UInt8]) -> Bool {
         if token.isEmpty { return false }
         var difference = given.count ^ token.count

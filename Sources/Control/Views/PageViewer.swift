@@ -10,15 +10,15 @@ package struct PageViewer: Encodable, Sendable {
     private let quantizer: Int?
     /// The target of the sound's encoder, in bits a second; nil if this viewer does not get the sound.
     private let soundTargetBps: Int?
-    /// What keeps the picture from being better or newer, in a word.
+    /// The limit of the picture's quality or delay, in a word.
     private let limit: String?
     private let talk: TalkState
     /// Further facts, each a name and a text for people; nil for none.
     private let rows: [[String]]?
 
     /// - Parameters:
-    ///   - rendition: that it gets, or would get, 1 for that of viewers with good links.
-    ///   - quantizer: of the sender's last frame, as are limit and the target of the sound.
+    ///   - rendition: the viewer's present or possible rendition, 1 for that of viewers with good links.
+    ///   - quantizer: of the sender's last frame. The limit and the sound's target are the sender's too.
     package init(_ viewer: ViewerSnapshot, rendition: Int, quantizer: Int?, limit: String?, soundTarget: Int?) {
         let link = viewer.peer.link
         (estimateBps, targetBps, queueMs) = (link.estimateBps, link.targetBps, link.queueMs)

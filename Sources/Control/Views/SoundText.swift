@@ -1,7 +1,7 @@
 import Media
 
 extension SoundSnapshot {
-    /// For a person: one line; none while nothing is to be heard or played.
+    /// For a person: one line; nil while there is no sound in either direction.
     package var sentence: String? {
         let isPlaying = playback.device != nil
         guard source != .none || isPlaying else { return nil }

@@ -1,6 +1,6 @@
 package import Media
 
-// The JSON of `oriel status --json`: names and units are those of the snapshots, and what is not known has no key.
+// The JSON of `oriel status --json`. Its names and units are those of the snapshots. An unknown value has no key.
 
 extension Snapshot: Encodable {
     private enum Field: CodingKey { case version, directory, senders, viewers, knocks, sound, soundProblem }
@@ -36,7 +36,7 @@ extension Snapshot.Sender: Encodable {
 }
 
 extension Snapshot.Sender {
-    /// A call, and the numbers of the viewers in it.
+    /// A call, with its viewers' numbers.
     package struct Call: Encodable, Sendable {
         private enum Field: CodingKey { case viewers }
 

@@ -1,8 +1,8 @@
-// The text of `oriel status`. A sender may answer with anything: its texts are cut.
+// The text of `oriel status`. A sender may send any text, so it is shortened.
 
 extension Snapshot {
-    /// The text for a person: a line for the broadcast, one for the sound if there is any, one for each problem of a sender and each viewer that
-    /// knocks, and tables of calls and viewers.
+    /// The text for a person: a line for the broadcast, one for its sound, one for each problem and each knock, and
+    /// tables of calls and viewers.
     package var lines: [String] {
         let calls = senders.flatMap { sender in sender.calls.map { (sender.pid, $0.row) } }
         let facts = ViewerSnapshot.facts.filter { $0.head != nil }
@@ -13,7 +13,7 @@ extension Snapshot {
             + table(["call", "is", "for", "viewers", "why"], calls) + table(facts.compactMap(\.head), viewers)
     }
 
-    /// An empty line, and a table with a column of senders if there are several; nothing without rows.
+    /// An empty line, and a table, with a column of senders if there are several; nothing without rows.
     private func table(_ head: [String], _ rows: [(sender: Int32, cells: [String])]) -> [String] {
         if rows.isEmpty { return [] }
         let isOne = senders.count == 1

@@ -205,7 +205,6 @@ public final class BridgeDirectory: Sendable {
     /// The kind of an entry of the folder, such as `S_IFREG`; nil if there is none.
     func kind(of file: String) -> mode_t? { attributes(of: file).map { $0.st_mode & S_IFMT } }
 
-    /// The names of all files in the folder.
     func fileNames() -> [String] { descriptor.entries() }
 
     private static func environment(_ name: String) -> String? {

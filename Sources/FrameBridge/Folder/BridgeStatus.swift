@@ -31,7 +31,6 @@ public struct BridgeStatus: Sendable, Equatable {
 
     static let fileName = "status"
 
-    /// The name of a generation's frames file.
     static func framesFile(_ generation: UInt64) -> String { RingFile.name(of: FrameRing.name, generation) }
 
     var text: String {

@@ -12,7 +12,6 @@ import Time
 /// clears away the remains.
 struct BroadcastFolder: ~Copyable {
     static let lockFile = "writer.lock"
-    /// The interval of checks of the files.
     private static let checkInterval = Duration.milliseconds(500)
 
     let directory: BridgeDirectory
@@ -94,7 +93,6 @@ struct BroadcastFolder: ~Copyable {
     /// The present generation; 0 if there is none.
     var generation: UInt64 { status.generation }
 
-    /// Whether any reader is attached.
     var hasReaders: Bool { (try? readerLock.isLockedByAnother(against: .exclusive)) ?? true }
 
     // MARK: - Common to all rings

@@ -72,7 +72,6 @@ final class SoundFile {
     /// Another mapping of the header alone, for another thread; nil if it cannot be mapped.
     func mapHeader() -> sending Mapping? { opened.mapHeader() }
 
-    /// The size of the file.
     var bytes: Int { opened.header.fileBytes }
 
     /// The number of the newest block, according to the file; 0 if there is none.
@@ -118,7 +117,6 @@ final class SoundFile {
         bytes.withMemoryRebound(to: Int16.self) { body($0.span) }
     }
 
-    /// Performs the steps of `reading`.
     private func perform(_ reading: consuming SoundReading) -> SoundReading.Outcome {
         var reading = reading
         var step = reading.next()

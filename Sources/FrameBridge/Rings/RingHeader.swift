@@ -27,7 +27,6 @@ struct RingHeader {
         setState(.retired)
     }
 
-    /// Stores a heartbeat.
     func heartbeat() {
         _ = mapping.guarded { storeHeartbeat() }
     }

@@ -10,7 +10,6 @@ public struct SoundWriter: ~Copyable {
     /// The names of the rings.
     static let soundRing = "sound"
     static let talkRing = "talk"
-    /// The interval of checks of the file.
     private static let checkInterval = Duration.milliseconds(500)
 
     private let place: Place

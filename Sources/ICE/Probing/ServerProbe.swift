@@ -20,7 +20,6 @@ package struct ServerProbe: Sendable {
         case refused(code: Int, reason: String)
     }
 
-    /// The service to ask for.
     package enum Service: Sendable {
         case stun
         case turn(username: String, password: String)

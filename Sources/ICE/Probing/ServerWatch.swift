@@ -36,7 +36,6 @@ package struct ServerWatch: Sendable {
     /// When `takeDue` has something to return; nil if only an event can change that.
     package var deadline: Instant? { servers.lazy.filter { !$0.isProbed }.compactMap(\.dueAt).min() }
 
-    /// The servers to probe now.
     package mutating func takeDue(at now: Instant) -> [Int] {
         let due = servers.indices.filter { index in
             !servers[index].isProbed && servers[index].dueAt.map { $0 <= now } ?? false

@@ -3,7 +3,6 @@
 ///
 /// Every burst of pictures is such a measurement. Padding makes one if there is nothing else to send.
 struct PacketTrains: Sendable {
-    /// The result of a train.
     struct Measurement {
         /// Bits a second.
         var sent: Double

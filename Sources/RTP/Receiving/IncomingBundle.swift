@@ -114,7 +114,6 @@ package struct IncomingBundle {
         return media.firstIndex { $0.ssrc == packet.header.ssrc } ?? media.firstIndex { fits($0.description) }
     }
 
-    /// Receives a packet of RTCP.
     package mutating func receive(_ packet: RTCPPacket, now: Instant) {
         guard case .senderReport(let report) = packet,
             let index = media.firstIndex(where: { $0.ssrc == report.ssrc })

@@ -38,7 +38,6 @@ struct PacketLosses {
         if place < losses.count, losses[place].number == number { losses.remove(at: place) }
     }
 
-    /// Forgets the missing packets before a number.
     mutating func forget(before number: Int64) { losses.removeFirst(place(of: number)) }
 
     /// The index of the first loss at or after a number.

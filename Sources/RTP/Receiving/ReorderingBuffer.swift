@@ -72,7 +72,6 @@ struct ReorderingBuffer {
         return isFarAhead ? .isFarAhead : .isNew
     }
 
-    /// The next packet, if it is there.
     mutating func takeNext() -> IncomingPacket? {
         guard let number = next, present.contains(number) else { return nil }
         next = number + 1

@@ -3,7 +3,7 @@ import Synchronization
 import Time
 import VideoEncoding
 
-/// The codec preference that the threads of a rung's renditions share.
+/// The codec preference of a rung, shared by the threads of its renditions.
 final class SharedPreference: Sendable {
     private let state: Mutex<CodecPreference>
 
@@ -11,7 +11,7 @@ final class SharedPreference: Sendable {
 
     var codec: VideoCodec { state.withLock { $0.codec } }
 
-    /// - Returns: whether another codec is preferred now.
+    /// - Returns: whether the preferred codec has changed.
     func update(_ note: (inout CodecPreference) -> Void) -> Bool {
         state.withLock { preference in
             let before = preference.codec
@@ -21,44 +21,44 @@ final class SharedPreference: Sendable {
     }
 }
 
-/// Decides which codec suits the picture: VP8, which costs least and is sharp as long as the bitrate suffices, or AV1,
-/// whose tools for text need half the bits or less and cost three to eight times as much. Sans-IO: instants
-/// come from outside.
+/// Decides which codec suits the picture. VP8 costs least, and is sharp as long as the bitrate suffices. AV1's tools
+/// for text need half the bits or less, and three to eight times the processor time. Sans-IO: instants come from
+/// outside.
 ///
-/// AV1 takes over when text has stayed coarse for long, and on a thin link at once; it gives way to film, when it costs too
-/// much, and when the link is not thin and the picture has become so calm that VP8 would do as well.
+/// AV1 takes over after long coarse text, and on a thin link at once. It gives way to film, and if it costs too much.
+/// If the link is not thin, it gives way also to a picture so calm that VP8 would do.
 struct CodecPreference {
-    /// The largest quantizer, 0...63, with which a page of text does not look blurred.
+    /// The largest quantizer, 0...63, at which a page of text does not look blurred.
     static let coarseQuantizer = 32
-    /// How long text may be coarse. A coarse second is forgotten after ten seconds.
+    /// How long text may be coarse. A coarse second counts for ten seconds.
     static let longestCoarseTime = Duration.seconds(1)
-    /// More change than this counts as film, in whole pictures a second, without scrolling: 10 is a third of the screen at 30 frames a
-    /// second. Pages are not turned that fast.
+    /// More change than this is film, in whole pictures a second, without scrolling: 10 is a third of the screen at 30
+    /// frames a second. Nobody turns pages that fast.
     static let filmRate = 10.0
-    /// The largest share of the time between frames that encoding may take.
+    /// The largest share of the frame interval for encoding.
     static let largestLoad = 0.6
-    /// After this time without a coarse frame or much change, AV1 has nothing to gain.
+    /// After so long without a coarse frame or much change, AV1 has nothing to gain.
     static let calmTime = Duration.seconds(20)
 
     private enum State {
-        /// For how long frames were coarse lately.
+        /// The time with coarse frames lately.
         case vp8(coarse: Duration)
-        /// When AV1 last had something to gain, and the share of the time between frames that encoding takes.
+        /// When AV1 last had something to gain, and the share of the frame interval for encoding.
         case av1(busyAt: Instant, load: Double)
     }
 
     private let interval: Duration
     private var state = State.vp8(coarse: .zero)
-    /// Until when AV1 does not take over again; nil before it has given way.
+    /// The earliest instant at which AV1 may take over again; nil before it has given way.
     private var restsUntil: Instant?
-    /// How long AV1 does not take over again after it had to give way.
+    /// How long AV1 stays away after it has given way.
     private var rests = Backoff(.seconds(30)...(.seconds(960)))
     private var lastFrame: Instant?
     /// The change of about the last second, in whole pictures, as of `changedAt`.
     private var change = 0.0
     private var changedAt: Instant?
 
-    /// - Parameter interval: from frame to frame at the frame rate.
+    /// - Parameter interval: from frame to frame.
     init(interval: Duration) { self.interval = interval }
 
     var codec: VideoCodec {
@@ -70,7 +70,7 @@ struct CodecPreference {
 
     /// The picture has changed.
     ///
-    /// - Parameter share: the share of it that has changed, 0...1, without scrolled parts.
+    /// - Parameter share: the changed share of it, 0...1, without scrolled parts.
     mutating func noteChange(_ share: Double, at now: Instant) {
         // Each rendition reports the same change.
         guard now != changedAt else { return }
@@ -84,7 +84,8 @@ struct CodecPreference {
         }
     }
 
-    /// Takes whether the link of a codec's receivers is thin. On a thin link, half the bits are half the time, so AV1 suits at once.
+    /// Records whether the link of a codec's receivers is thin. On a thin link, half the bits are half the time, so AV1
+    /// suits at once.
     mutating func noteLink(isThin: Bool, of codec: VideoCodec, at now: Instant) {
         guard isThin else { return }
         switch state {
@@ -99,7 +100,7 @@ struct CodecPreference {
 
     /// A frame was encoded.
     ///
-    /// - Parameter cost: processor time; nil for a frame that is encoded when the link has room for it, however long that takes.
+    /// - Parameter cost: processor time; nil for a frame that waits for the link, so that its cost does not matter.
     mutating func noteFrame(_ frame: EncodingResult, by codec: VideoCodec, cost: Duration?, at now: Instant) {
         let isCoarse = frame.quantizer > Self.coarseQuantizer
         let elapsed = min(max(now - (lastFrame ?? now), .zero), interval * 2)

@@ -3,37 +3,35 @@ import Pixels
 import Time
 import VideoEncoding
 
-/// Finds which quantizers the picture at hand needs, by encoding a part of its rows with an encoder of its own.
+/// Finds the quantizers that a picture needs. It encodes some of the picture's rows with an encoder of its own.
 ///
 /// Smooth text takes four times the bits of a bitmap font, and is 3 dB worse at the same quantizer.
 final class ContentProbe {
-    /// The quantizers that a picture needs.
     struct Need: Equatable {
-        /// The coarsest quantizer, 0...63, with which the picture can be read (`readableQuality`).
+        /// The coarsest quantizer, 0...63, at which the picture can be read (`readableQuality`).
         var readable: Int
-        /// The coarsest quantizer, 0...63, with which the picture is clear (`clearQuality`).
+        /// The coarsest quantizer, 0...63, at which the picture is clear (`clearQuality`).
         var clear: Int
-        /// Bytes of a macroblock with the quantizer `readable`.
+        /// Bytes of a macroblock at the quantizer `readable`.
         var bytes: Double
     }
 
-    /// The PSNR of luma with which text can be read, in dB.
+    /// The PSNR of luma at which text can be read, in dB.
     static let readableQuality = 30.6
-    /// The PSNR of luma with which text is clear, in dB.
+    /// The PSNR of luma at which text is clear, in dB.
     static let clearQuality = 37.0
     /// How a codec's pictures are sampled.
     private struct Method {
-        /// How many bands of rows are sampled, spread over the picture.
+        /// The number of sampled bands of rows, spread over the picture.
         let bands: Int
-        /// The height of a band, in rows.
         let bandHeight: Int
-        /// The most encodings for one picture.
+        /// The most encodes for one picture.
         let mostTrials: Int
-        /// The gain of quality with each finer step of the quantizer, about, in dB.
+        /// About the gain of quality for each finer step of the quantizer, in dB.
         let slope: Double
-        /// Whether two trials measure the slope of the picture at hand. Those of AV1 are too few and too near to each other.
+        /// Whether two trials measure the slope of the picture. Those of AV1 are too few, and too near to each other.
         let measuresSlope: Bool
-        /// The coarsest quantizer that is tried.
+        /// The coarsest quantizer of a trial.
         let coarsest: Int
 
         var height: Int { bands * bandHeight }
@@ -57,11 +55,11 @@ final class ContentProbe {
     private var sample: NV12Picture
     private var decoded = PlanarPicture()
     private var time = Instant.start
-    /// The quantizer with which the next search begins: pages that follow each other are alike.
+    /// The first quantizer of the next search: successive pages are alike.
     private var guess: Int
 
-    /// Makes a probe for VP8, or for keyframes of AV1 that are encoded thoroughly. Nil for VP9, and for pictures that are too small to be
-    /// sampled.
+    /// Makes a probe for VP8, or for thoroughly encoded keyframes of AV1. Nil for VP9, and for pictures too small to
+    /// sample.
     ///
     /// - Parameter size: of pictures, in pixels.
     init?(_ codec: VideoCodec, _ size: PixelSize) {
@@ -101,7 +99,7 @@ final class ContentProbe {
         return Need(readable: readable, clear: clear, bytes: nearest.bytes)
     }
 
-    /// The quantizer that gives a quality in dB, by the two trials that are nearest.
+    /// The quantizer for a quality in dB, by the two nearest trials.
     private func suitable(
         for quality: Double,
         by trials: [(quantizer: Int, bytes: Double, quality: Double)]

@@ -5,14 +5,13 @@ import Posix
 import Synchronization
 import VideoEncoding
 
-/// One rendition at work, on a thread of its own with a reader of its own: it shares nothing with other renditions but the
-/// sinks, so an encoder that is slow, stalls or fails takes no frame from the others.
+/// A rendition with a thread and a reader of its own. It shares only the sinks with other renditions. So an encoder
+/// that is slow, stalls or fails takes no frame from the others.
 final class Encode: Sendable {
-    /// How far an encode has come.
     struct Progress: Sendable {
         var statistics = SenderStatistics()
         var reading = Reading.notYet
-        /// Why the encoder failed: the encode has ended by itself then.
+        /// The encoder's error, after which the encode has ended by itself.
         var failure: VideoEncoderError?
         var hasEnded = false
     }
@@ -32,8 +31,8 @@ final class Encode: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - reader: used by the thread alone from here on.
-    ///   - sinks: get the frames; their bell is rung when the progress says something new.
+    ///   - reader: from now on only for the thread.
+    ///   - sinks: get the frames. Their bell is rung when the progress has news.
     init(
         _ rendition: Rendition,
         _ settings: SenderSettings,
@@ -57,10 +56,10 @@ final class Encode: Sendable {
 
     var progress: Progress { state.withLock { $0 } }
 
-    /// Lets the thread end after the frame at hand. Ring the sinks' bell then: it may sleep.
+    /// Ends the thread after the present frame. Ring the sinks' bell then: the thread may sleep.
     func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Whether the sinks get no more frames, even from an encoder that stalls and goes on later.
+    /// Whether the sinks get no more frames, even from an encoder that stalls and continues later.
     var isCutOff: Bool { mustStop && !isGiving.load(ordering: .sequentiallyConsistent) }
 
     // MARK: - The thread's side
@@ -69,13 +68,14 @@ final class Encode: Sendable {
 
     /// Lets a frame be given to the sinks, unless the encode is to stop.
     func give(_ frame: () -> Void) {
-        // Stored before `mustStop` is read: whoever stops this encode sees either the frame on its way, or none.
+        // Stored before `mustStop` is read. So the thread that stops this encode sees either the frame on its way, or
+        // none.
         isGiving.store(true, ordering: .sequentiallyConsistent)
         if !mustStop { frame() }
         isGiving.store(false, ordering: .sequentiallyConsistent)
     }
 
-    /// - Returns: whether the outcome of reading is another one than before.
+    /// - Returns: whether the outcome of reading has changed.
     func note(_ statistics: SenderStatistics, _ reading: Reading) -> Bool {
         state.withLock { state in
             defer { (state.statistics, state.reading) = (statistics, reading) }

@@ -5,7 +5,7 @@ import Posix
 import Time
 import VideoEncoding
 
-/// The work of one rendition's thread: reads the bridge, rescales, encodes, and gives the frames to the sinks.
+/// The work of a rendition's thread: it reads the bridge, rescales, encodes, and gives the frames to the sinks.
 final class EncodeLoop {
     /// The longest sleep while nothing happens.
     private static let longestSleep = Duration.seconds(1)
@@ -15,7 +15,6 @@ final class EncodeLoop {
     private let sinks: Sinks
     private let preference: SharedPreference
     private var scalePolicy: ScalePolicy
-    /// The scale of `picture`.
     private var scale = PictureScale.full
     /// Whether the picture has changed since it was encoded.
     private var pictureIsNew = false
@@ -25,9 +24,9 @@ final class EncodeLoop {
     private var changed: BlockSet
     /// When the picture was captured; nil while there is none.
     private var capturedAt: Instant?
-    /// The tick that the loop waited for last, where frames do not wake it.
+    /// The last tick that the loop waited for, if frames do not wake it.
     private var lastTick: Instant?
-    /// When to try again after an attempt that failed.
+    /// When to try again after a failure.
     private var retryAt: Instant?
     private var reading = Encode.Reading.notYet
     private var statistics = SenderStatistics()
@@ -61,13 +60,14 @@ final class EncodeLoop {
             if scalePolicy.scale != scale { stream = try changeScale() }
             if demand.isWanted { try follow(demand, with: stream, at: now) }
             if let isFullUntil = demand.isFullUntil, now < isFullUntil, demand.isWanted {
-                // When there is room again, the newest picture goes out, as changed from the one that went out last.
+                // As soon as there is room again, the newest picture goes out, with all changes since the last one
+                // sent.
                 statistics.ticksSkipped += 1
                 scalePolicy.noteUnseen(at: now)
                 retryAt = min(now + rendition.interval, isFullUntil)
             } else {
                 readPicture(for: stream)
-                // A picture that the horizon hides is not encoded any more.
+                // A picture from before the horizon is not encoded any more.
                 if let capturedAt, reader.horizon.hides(capturedAt) { self.capturedAt = nil }
                 now = MonotonicClock.now()
                 if demand.isWanted { try self.encode(stream, demand, at: now, for: encode) }
@@ -77,7 +77,7 @@ final class EncodeLoop {
         }
     }
 
-    /// Goes on in another size, with a keyframe.
+    /// Continues in another size, with a keyframe.
     private func changeScale() throws(VideoEncoderError) -> VideoStream {
         scale = scalePolicy.scale
         let scaled = rendition.scaled(to: scale)
@@ -88,7 +88,8 @@ final class EncodeLoop {
         return try VideoStream(scaled, settings)
     }
 
-    /// Does so also while no frame can be taken: on a link that has become thin, the next frame is of the codec that suits it.
+    /// Follows the demand, also while sinks are full: on a link that has become thin, the next frame is of the suitable
+    /// codec.
     private func follow(
         _ demand: Demand,
         with stream: VideoStream,
@@ -111,9 +112,10 @@ final class EncodeLoop {
                 changed.removeAll()
                 let scroll = picture.commit(info, changed: &changed)
                 statistics.bytesScaled += UInt64(picture.bytesDrafted)
-                // Pixels that were captured again after the horizon may be shown; the same pixels from before it may not.
+                // Pixels that were captured again after the horizon may be shown. The same pixels from before it may
+                // not.
                 if changed.isEmpty, let capturedAt, !reader.horizon.hides(capturedAt) { break }
-                // A damaged bridge names any instant.
+                // A damaged bridge may contain any instant.
                 let instant = min(info.capturedAt, MonotonicClock.now())
                 let isFirst = capturedAt == nil
                 capturedAt = instant
@@ -152,7 +154,7 @@ final class EncodeLoop {
         let cost = MonotonicClock.threadTime() - begin - (statistics.sendTime - sentBefore)
         statistics.encodeTime += cost
         guard let result, action != .keepAlive else { return }
-        // The link sets the pace of refinements, and news does not wait for them.
+        // The link sets the pace of refinements. A new picture does not wait for them.
         let isPaced = !pictureIsNew && stream.isThin
         if pictureIsNew {
             scalePolicy.noteFrame(result, byteCount: byteCount, bitrate: sinks.bitrate(for: demand), at: now)
@@ -162,7 +164,7 @@ final class EncodeLoop {
         if preference.update({ $0.noteFrame(result, by: rendition.codec, cost: load, at: now) }) { sinks.bell.ring() }
     }
 
-    /// Sleeps until the next tick, or in waking mode until there is something to do.
+    /// Sleeps until the next tick, or in waking mode until there is work.
     private func wait(from now: Instant, _ stream: VideoStream, _ demand: Demand, while rings: UInt32) {
         guard settings.wakesEarly else {
             let tick = max(lastTick.map { $0 + rendition.interval } ?? now, now)

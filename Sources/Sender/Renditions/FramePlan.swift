@@ -1,52 +1,49 @@
 import VideoEncoding
 
-// What a plan is made of.
+// The parts of a plan.
 extension FramePlanner {
-    /// What receivers have of the picture.
+    /// The receivers' state of the picture.
     enum Content {
         /// The picture was sent; it may get finer.
         case shown
-        /// It has changed since; some of it has only moved, if there is a scroll.
+        /// It has changed since; if there is a scroll, some of it has only moved.
         case new(Scroll?)
     }
 
-    /// What the encoder can do now.
+    /// The encoder's present abilities.
     struct Abilities {
         var canPatch = false
-        /// The quantizer of the keyframe that it can repeat; nil when there is none.
+        /// The quantizer of the keyframe that it can repeat; nil if there is none.
         var repeatableQuantizer: Int?
     }
 
-    /// What makes the frame.
+    /// How the frame is made.
     enum Step: Equatable {
-        /// No frame now: the link is busy, or the budget spent.
+        /// No frame now: the link is busy, or the budget is spent.
         case wait
         case repeatKeyframe
-        /// A patch of `active` with `scroll`, of at most so many bytes.
+        /// A patch of `active` with `scroll`, of at most `limit` bytes.
         case patch(limit: Int)
         case encode
     }
 
-    /// A frame that is planned.
     struct Plan {
         let action: Cadence.Action
         var step = Step.encode
         let choice: Choice
-        /// The coarsest quantizer that a keyframe may have; nil leaves it to rate control.
+        /// The coarsest quantizer of a keyframe; nil leaves it to rate control.
         let coarsest: Int?
-        /// The quantizer that was chosen without rate control; nil where that chooses, and for a patch.
+        /// The quantizer chosen without rate control; nil for rate control's choice, and for a patch.
         var ownQuantizer: Int?
     }
 
-    /// How the encoder itself makes a frame.
     struct EncodeParameters {
         let forceKeyframe: Bool
-        /// Those that the frame may have; nil leaves them to rate control.
+        /// The frame's quantizers; nil leaves them to rate control.
         let quantizers: ClosedRange<Int>?
         let isThorough: Bool
     }
 
-    /// A frame that was made.
     struct Outcome {
         let isKeyframe: Bool
         let quantizer: Int
@@ -55,13 +52,13 @@ extension FramePlanner {
         let canPatch: Bool
     }
 
-    /// Which macroblocks were chosen.
+    /// The chosen macroblocks.
     enum Choice: Equatable {
-        /// All that there is to encode.
+        /// All that need encoding.
         case all
-        /// A part of what is coarse.
+        /// Some of the coarse ones.
         case part
-        /// A part that gets this quantizer, as the link is thin.
+        /// Some that get this quantizer, as the link is thin.
         case refinement(quantizer: Int)
         /// A few that are nearly fine.
         case polish

@@ -3,16 +3,16 @@ import Pixels
 import Time
 import VideoEncoding
 
-// What the encoder itself makes, and what has become of a plan.
+// Frames from the encoder itself, and the outcomes of plans.
 extension FramePlanner {
     /// Refinements of at most one part in so many of the picture are encoded thoroughly: in 35 ms at 1280x720.
     private static let thoroughShare = 8
-    /// The macroblocks of the largest picture whose refinements are encoded thoroughly: 1920x1088 pixels.
+    /// The most macroblocks of a picture whose refinements are encoded thoroughly: 1920x1088 pixels.
     private static let mostThorough = 8160
 
-    /// The encoder itself is to make the frame: as planned, or because the step before has given none.
+    /// Starts a frame from the encoder itself: by plan, or because the step before gave none.
     ///
-    /// - Parameter patched: the macroblocks that patches have changed, which the encoder does not know; nil for none.
+    /// - Parameter patched: the macroblocks changed by patches, unknown to the encoder; nil for none.
     mutating func beginEncoding(_ plan: inout Plan, patched: BlockSet?) {
         if case .patch = plan.step { giveUpPatch() }
         plan.step = .encode
@@ -29,8 +29,8 @@ extension FramePlanner {
         }
     }
 
-    /// Whether the quantizers that the picture needs are to be probed and set before its `parameters`: before a page goes over a thin
-    /// link. For AV1, a probe is valid for keyframes only.
+    /// Whether to probe and set the quantizers that the picture needs, before its `parameters`: before a page goes over
+    /// a thin link. For AV1, a probe is valid for keyframes only.
     func asksForNeed(_ plan: Plan, at now: Instant) -> Bool {
         let isNews = pictureIsNew && rendition.codec != .av1
         let blocks = plan.action == .keyframe ? sharpness.count : isNews ? active.count : 0
@@ -39,7 +39,7 @@ extension FramePlanner {
 
     mutating func setNeed(_ need: ContentProbe.Need) { linkBudget.setNeed(need) }
 
-    /// How the encoder makes the frame; of `activeMap`.
+    /// The encoder's settings for the frame of `activeMap`.
     mutating func parameters(of plan: inout Plan, at now: Instant) -> EncodeParameters {
         plan.ownQuantizer = quantizer(of: plan, at: now)
         return EncodeParameters(
@@ -49,7 +49,7 @@ extension FramePlanner {
         )
     }
 
-    /// The quantizer of a frame of the encoder's own; nil leaves it to rate control.
+    /// The quantizer of a frame from the encoder itself; nil leaves it to rate control.
     private mutating func quantizer(of plan: Plan, at now: Instant) -> Int? {
         if case .refinement(let quantizer) = plan.choice { return quantizer }
         switch plan.action {
@@ -64,14 +64,14 @@ extension FramePlanner {
         }
     }
 
-    /// Whether a frame is worth more time for fewer bytes: not if it would take longer to encode than to send.
+    /// Whether a frame is worth more time for fewer bytes: not if encoding would take longer than sending.
     private func isThorough(_ plan: Plan) -> Bool {
         if plan.action == .keyframe { return isThin || measuresLink }
         let isSmall = active.count * Self.thoroughShare <= sharpness.count
         return plan.choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough
     }
 
-    /// The plan was carried out.
+    /// Records the outcome of a plan.
     ///
     /// - Parameter outcome: nil for a frame that rate control dropped.
     mutating func note(_ outcome: Outcome?, of plan: Plan, at now: Instant) {

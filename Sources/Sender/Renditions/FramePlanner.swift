@@ -3,13 +3,13 @@ import Pixels
 import Time
 import VideoEncoding
 
-/// Decides what the next frame of a stream is, and keeps account of what decoders show. Sans-IO: the stream tells it what the
-/// encoder can do, does the plan's step, and tells it the outcome.
+/// Plans the next frame of a stream, and keeps account of the picture in decoders. Sans-IO: the stream reports the
+/// encoder's abilities, carries out the plan's step, and reports the outcome.
 ///
-/// Each plan is followed by `note`, but for one whose step is to wait. Before the encoder itself makes the frame, the stream calls
-/// `beginEncoding` and then `parameters`.
+/// Call `note` after each plan, except for `wait`. Before the encoder itself makes the frame, call `beginEncoding` and
+/// then `parameters`.
 struct FramePlanner {
-    /// A picture that has not changed for so long is taken to stay a while.
+    /// A picture without changes for so long is expected to stay a while.
     private static let restTime = Duration.milliseconds(500)
 
     let rendition: Rendition
@@ -17,21 +17,20 @@ struct FramePlanner {
     private let leastKeyframeInterval: Duration?
     /// The target of rate control, in bits a second.
     private var bitrate: Int
-    /// The quantizer of a keyframe of a picture that stays; nil for rate control's own.
+    /// The quantizer of a keyframe of a picture at rest; nil for rate control's own.
     var keyframeQuantizer: Int?
     var cadence: Cadence
     var sharpness: Sharpness
     var patchBudget: PatchBudget
     var linkBudget: LinkBudget
     var content = Content.new(nil)
-    /// Whether the next frames show what the links carry.
+    /// Whether the next frames measure the links.
     var measuresLink = false
     /// Whether the last keyframe shows the picture.
     var keyframeIsCurrent = false
-    /// The instant of the last frame.
     private var lastInstant: Instant
 
-    /// - Parameter now: when the stream starts, also with a picture that has stood still since long before.
+    /// - Parameter now: the stream's start, even if the picture has not changed for long.
     init(_ rendition: Rendition, _ settings: SenderSettings, at now: Instant) {
         self.rendition = rendition
         leastKeyframeInterval = settings.keyframeInterval
@@ -48,7 +47,7 @@ struct FramePlanner {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// With periodic keyframes each is to be sharp by itself: no refinement follows one that is repeated.
+    /// Each periodic keyframe must be sharp by itself: a repeated one is not refined.
     private var suitableKeyframeQuantizer: Int? {
         let pixels = rendition.width * rendition.height
         // A page of text, of two bits a pixel or one, is sent in a quarter of a second.
@@ -56,7 +55,8 @@ struct FramePlanner {
         return bitrate >= pixels ? rendition.codec.sharpQuantizer : nil
     }
 
-    /// The largest keyframe at the fine quantizer, in bytes: it is sent in a quarter of a second at five times the bitrate.
+    /// The largest keyframe at the fine quantizer, in bytes: it is sent in a quarter of a second at five times the
+    /// bitrate.
     var keyframeLimit: Int { bitrate / 8 * 5 / 4 }
 
     /// Whether the picture has changed since it was sent.
@@ -68,13 +68,13 @@ struct FramePlanner {
     /// The macroblocks of the next frame. A copy that lives while the frame is noted costs an allocation.
     var active: BlockSet { sharpness.active }
 
-    /// The macroblocks that the encoder is to encode; nil for all. A map of hardly anything but active macroblocks costs more than none.
+    /// The macroblocks to encode; nil for all. A map of almost only active macroblocks costs more than none.
     var activeMap: BlockSet? {
         let active = sharpness.active
         return active.count * 8 > active.columns * active.rows * 7 ? nil : active
     }
 
-    /// Whether the receivers' links carry so little that every byte counts.
+    /// Whether the receivers' links are so slow that every byte counts.
     var isThin: Bool { linkBudget.isThin }
 
     /// - Parameter bitrate: in bits a second.
@@ -86,8 +86,8 @@ struct FramePlanner {
         keyframeQuantizer = suitableKeyframeQuantizer
     }
 
-    /// - Parameter demanded: how far keyframes may be apart that nobody asks for; nil if the receivers need none. An interval of the
-    ///   settings that is shorter stays.
+    /// - Parameter demanded: the longest time between keyframes without a request; nil if the receivers need none. A
+    ///   shorter interval of the settings stays.
     mutating func setKeyframeInterval(_ demanded: Duration?) {
         let interval = [leastKeyframeInterval, demanded].compactMap(\.self).min()
         guard interval != cadence.keyframeInterval else { return }
@@ -98,12 +98,12 @@ struct FramePlanner {
     /// Sets the rate of the receivers' links.
     ///
     /// - Parameters:
-    ///   - rate: bits a second; nil if it is not known.
-    ///   - isMeasuring: whether the next frames show it.
+    ///   - rate: bits a second; nil if unknown.
+    ///   - isMeasuring: whether the next frames measure it.
     mutating func setLink(_ rate: Int?, isMeasuring: Bool) {
         linkBudget.setLinkRate(rate)
         defer { measuresLink = isMeasuring }
-        // The small first picture has measured the link. If that carries more, the whole picture follows as if it were new.
+        // The small first picture has measured the link. If that is not thin, the whole picture follows like a new one.
         guard measuresLink, !isMeasuring, rate != nil, !isThin, keyframeIsCurrent else { return }
         var all = BlockSet(rendition.size, side: BlockSet.macroblock)
         all.insertAll()
@@ -114,7 +114,7 @@ struct FramePlanner {
 
     /// The picture has changed in these macroblocks.
     ///
-    /// - Parameter scroll: the macroblocks among them that have only moved since the picture before.
+    /// - Parameter scroll: those among them that have only moved since the picture before.
     mutating func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?, canPatch: Bool) {
         // Receivers have the picture before only if it was sent.
         let scroll = !pictureIsNew && canPatch ? scroll : nil
@@ -127,10 +127,10 @@ struct FramePlanner {
 
     mutating func noteKeyframeRequest() { cadence.noteKeyframeRequest() }
 
-    /// The instant that the next frame shows, later than that of every frame before.
+    /// The presentation time of the next frame, later than all before.
     ///
-    /// A picture that is sent again shows the screen as it still is. So does one that was captured about when the one before was sent
-    /// again, or before there was a stream.
+    /// A repeated picture shows the present screen. So does one that was captured at about the time of the last
+    /// repetition, or before there was a stream.
     mutating func presentationTime(of capturedAt: Instant, at now: Instant) -> Instant {
         let isLater = pictureIsNew && capturedAt > lastInstant + rendition.interval / 2
         lastInstant = isLater ? min(capturedAt, now) : max(now, lastInstant + .nanoseconds(1))
@@ -138,9 +138,9 @@ struct FramePlanner {
     }
 }
 
-// What the next frame is.
+// The choice of the next frame.
 extension FramePlanner {
-    /// Plans the frame of an action that is due.
+    /// Plans the frame of a due action.
     mutating func plan(
         _ planned: Cadence.Action,
         of capturedAt: Instant,
@@ -149,8 +149,8 @@ extension FramePlanner {
     ) -> Plan {
         let choice = choose(for: planned, by: encoder, at: now)
         let action = makesKeyframe(planned, at: now) ? .keyframe : planned
-        // A keyframe that is sharp at once takes fewer bits than a coarse one and its refinement. Macroblocks that scroll are
-        // refined slowly, as they are moved as coarse as they are.
+        // A keyframe that is sharp at once takes fewer bytes than a coarse one and its refinement. Scrolled macroblocks
+        // are refined slowly, as moving keeps them coarse.
         let isSharp =
             action == .keyframe
             && (now > capturedAt + Self.restTime || scroll != nil || sharpness.isMostlyFine)
@@ -180,11 +180,11 @@ extension FramePlanner {
             giveUpPatch()
             return .encode
         }
-        // A patch that is given up would also discard the macroblocks that were polished before.
+        // Giving up a patch would also discard the macroblocks polished before.
         return .patch(limit: plan.choice == .polish ? .max : min(limit, linkBudget.patchLimit ?? limit))
     }
 
-    /// Nothing is moved: what scrolls is encoded like any other change.
+    /// Treats a scroll like any other change: nothing is moved.
     mutating func giveUpPatch() {
         guard let scroll else { return }
         sharpness.noteChanges(scroll.blocks)
@@ -225,7 +225,7 @@ extension FramePlanner {
         sharpness.choose(isRefinement: false)
     }
 
-    /// Whether the macroblocks that were chosen are a page that is cheaper as a keyframe.
+    /// Whether the chosen macroblocks are a page that is cheaper as a keyframe.
     private func makesKeyframe(_ action: Cadence.Action, at now: Instant) -> Bool {
         action == .frame && pictureIsNew && !measuresLink
             && linkBudget.makesKeyframe(active.count, of: sharpness.count, at: now)

@@ -1,17 +1,17 @@
 import Time
 
-/// Decides which changes are sent as patches: small ones, as long as they take no more than their part of the bitrate.
-/// Sans-IO: instants come from outside.
+/// Decides which changes are sent as patches: small ones within their part of the bitrate. Sans-IO: instants come from
+/// outside.
 ///
-/// Patches have one fine quantizer whatever they cost, and rate control knows nothing of them.
+/// All patches have one fine quantizer, and rate control does not know of them.
 struct PatchBudget {
     /// Above this many macroblocks, motion compensation and rate control are worth their price.
     static let mostBlocks = 400
-    /// For how long credit is saved up.
+    /// The longest time for which credit is saved.
     private static let burst = Duration.milliseconds(250)
     /// About the bytes of a polished macroblock.
     private static let polishedBytes = 64.0
-    /// At most this many macroblocks that scroll are refined in one patch.
+    /// The most scrolled macroblocks that one patch refines.
     private static let mostRefined = 60
 
     private var bytesPerSecond: Double
@@ -25,10 +25,10 @@ struct PatchBudget {
         credit = bytesPerSecond * Self.burst.seconds
     }
 
-    /// Changes the bitrate of the whole stream, in bits a second. Credit that was saved is kept up to the new limit.
+    /// Changes the bitrate of the whole stream, in bits a second. Saved credit is kept up to the new limit.
     mutating func setBitrate(_ bitrate: Int) { bytesPerSecond = Double(bitrate) / 8 }
 
-    /// How many bytes a patch of this many macroblocks may have; nil when it is better not to make one.
+    /// The most bytes of a patch of so many macroblocks; nil if a patch is not worth it.
     mutating func limit(_ blocks: Int, at now: Instant) -> Int? {
         update(now)
         // A patch without macroblocks is the smallest frame that keeps the stream alive.
@@ -36,14 +36,14 @@ struct PatchBudget {
         return blocks <= Self.mostBlocks && credit > most / 4 ? Int(credit) : nil
     }
 
-    /// How many macroblocks a patch may polish to keep about within the limit.
+    /// The number of macroblocks that a patch may polish, to keep about within the limit.
     mutating func mostPolished(at now: Instant) -> Int {
         update(now)
         return Int(max(credit, 0) / Self.polishedBytes)
     }
 
-    /// How many of the macroblocks that a patch moves it may refine, beside those that it changes. Half of the largest credit is
-    /// left for the changes to come.
+    /// The number of moved macroblocks that a patch may refine, besides the changed ones. Half of the largest credit is
+    /// left for later changes.
     mutating func mostRefined(beside blocks: Int, at now: Instant) -> Int {
         update(now)
         let affordable = Int(max(credit - most / 2, 0) / Self.polishedBytes)
@@ -57,6 +57,5 @@ struct PatchBudget {
         updatedAt = now
     }
 
-    /// A patch was sent.
     mutating func note(_ byteCount: Int) { credit -= Double(byteCount) }
 }

@@ -1,9 +1,9 @@
 package import Media
 package import Time
 
-/// Decides which renditions are encoded: those that somebody wants, but for a time after the encoder of one has failed. A
-/// rendition has one encode at a time: sinks never get a frame of an earlier one after the first of the next.
-/// Sans-IO: instants come from outside.
+/// Decides which renditions are encoded: those with a receiver, except for a time after a failure of their encoder. A
+/// rendition has one encode at a time: sinks never get a frame of an earlier one after the first of the next. Sans-IO:
+/// instants come from outside.
 package struct RenditionPolicy {
     package enum Decision: Equatable {
         case begin(Rendition.ID)
@@ -13,15 +13,14 @@ package struct RenditionPolicy {
     private enum State {
         case idle
         case running(since: Instant)
-        /// Nobody wants it any more; its last frame may be on the way to the sinks.
+        /// It has no receiver any more. Its last frame may be on the way to the sinks.
         case ending
-        /// Its encoder failed.
         case resting(until: Instant)
     }
 
-    /// How long a rendition rests after its encoder has failed.
+    /// The rest of a rendition after a failure of its encoder.
     private static let rests = Backoff(.seconds(1)...(.seconds(32)))
-    /// An encoder that has worked for so long is taken to be sound: its failures before are forgotten.
+    /// After so long without a failure, an encoder's earlier failures are forgotten.
     static let soundTime = Duration.seconds(60)
 
     private let order: [Rendition.ID]
@@ -31,9 +30,9 @@ package struct RenditionPolicy {
     /// - Parameter renditions: all that may be encoded.
     package init(_ renditions: [Rendition]) { order = renditions.map(\.id) }
 
-    /// What to begin and what to end now.
+    /// The renditions to begin and to end now.
     ///
-    /// - Parameter wanted: the renditions that somebody receives.
+    /// - Parameter wanted: the renditions with a receiver.
     package mutating func decide(wanted: Set<Rendition.ID>, at now: Instant) -> [Decision] {
         var decisions: [Decision] = []
         for id in order {
@@ -53,15 +52,14 @@ package struct RenditionPolicy {
         return decisions
     }
 
-    /// The encode of a rendition that nobody wanted any more gives no more frames.
+    /// Records that an ending encode gives no more frames.
     package mutating func noteEnd(of id: Rendition.ID) { states[id] = .idle }
 
-    /// Whether any rendition is encoded.
     package var isRunning: Bool {
         states.values.contains { state in if case .running = state { true } else { false } }
     }
 
-    /// The encoder of a rendition has failed. Returns for how long it rests.
+    /// Records that a rendition's encoder has failed. Returns the time of its rest.
     @discardableResult
     package mutating func noteFailure(of id: Rendition.ID, at now: Instant) -> Duration {
         if case .running(let since) = states[id], now >= since + Self.soundTime { rests[id]?.succeed() }
@@ -70,7 +68,7 @@ package struct RenditionPolicy {
         return rest
     }
 
-    /// When the next rest ends; nil if none rests. Decide again then.
+    /// The end of the next rest; nil if none rests. Decide again then.
     package var nextDeadline: Instant? {
         states.values.compactMap { state in if case .resting(let end) = state { end } else { nil } }.min()
     }

@@ -11,35 +11,34 @@ enum PictureScale: Int, Comparable, CaseIterable, Sendable {
     static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// Decides when the picture of a film is made smaller, so that a thin link carries more frames of it.
+/// Decides when the picture of a film is made smaller, so that a thin link carries more of its frames.
 ///
-/// First the quantizer gives, then the frame rate, and only then the size. Text is never made smaller: the size gives only while
-/// most of the picture is another one several times a second, when nobody reads; as soon as it rests, it is sent in full size. A
-/// change of size costs a keyframe. Sans-IO: instants come from outside.
+/// First the quantizer gives way, then the frame rate, and only then the size. Text is never made smaller: the size
+/// changes only while most of the picture is replaced several times a second, when nobody reads. As soon as the picture
+/// rests, it is sent in full size. A change of size costs a keyframe. Sans-IO: instants come from outside.
 struct ScalePolicy {
-    /// A film changes so much of the picture at once, what has only moved not counted…
+    /// A film changes at least this share of the picture at once, without moved parts…
     static let filmShare = 0.5
     /// …at least so often.
     static let longestPause = Duration.milliseconds(700)
-    /// It is made smaller where the link carries fewer frames of it in a second than this, with the coarsest quantizer…
+    /// It is made smaller if the link carries fewer frames a second than this, at the coarsest quantizer…
     static let fewestFrames = 10.0
-    /// …and larger again where it would carry so many of the larger ones.
+    /// …and larger again if the link would carry so many larger frames.
     static let framesToGrow = 15.0
-    /// For how long it must be so. Each film that ends soon after it was made smaller doubles that for the next one.
+    /// How long that must last. A film that ends soon after it was made smaller doubles the time for the next one.
     static let patience = Duration.seconds(2)
     static let longestPatience = Duration.seconds(32)
-    /// A film that was made smaller for so long was worth its keyframes.
+    /// A film that was small for so long was worth its keyframes.
     static let worthyTime = Duration.seconds(20)
     /// A frame with a finer quantizer than this could have been smaller.
     private static let coarseQuantizer = 56
 
-    /// Pictures that follow each other, most of each being new.
+    /// A series of pictures that are mostly new.
     private struct Film {
-        /// Since when it goes on at this scale.
+        /// Its beginning at this scale.
         var since: Instant
-        /// When the last picture came.
         var last: Instant
-        /// Bytes of a frame at this scale, as it would be with the coarsest quantizer.
+        /// Bytes of a frame at this scale, at the coarsest quantizer.
         var frameSize: Double?
         /// Since when another scale would suit.
         var unsuitableSince: Instant?
@@ -48,7 +47,7 @@ struct ScalePolicy {
     private let codec: VideoCodec
     private var film: Film?
     private var patience = Self.patience
-    /// When the picture of this film was made smaller first.
+    /// When this film's picture was first made smaller.
     private var shrunkAt: Instant?
     private(set) var scale = PictureScale.full
 
@@ -56,7 +55,7 @@ struct ScalePolicy {
 
     /// The picture has changed.
     ///
-    /// - Parameter share: how much of it, 0...1, what has only moved not counted.
+    /// - Parameter share: the changed share of it, 0...1, without moved parts.
     mutating func noteChange(_ share: Double, at now: Instant) {
         endFilm(at: now)
         guard share >= Self.filmShare else { return }
@@ -66,7 +65,7 @@ struct ScalePolicy {
 
     /// A frame of a new picture was encoded, by rate control or for the link.
     ///
-    /// - Parameter bitrate: what frames may take, in bits a second.
+    /// - Parameter bitrate: the limit of frames, in bits a second.
     mutating func noteFrame(_ frame: EncodingResult, byteCount: Int, bitrate: Int, at now: Instant) {
         guard var film, !frame.isKeyframe else { return }
         defer { if self.film != nil { self.film = film } }
@@ -85,7 +84,7 @@ struct ScalePolicy {
         film = Film(since: now, last: film.last)
     }
 
-    /// The scale that suits a link which carries so many frames a second at this one; nil if this one does.
+    /// The scale that suits a link with so many frames a second at this one; nil if this one suits.
     private func better(_ frames: Double, isCoarse: Bool) -> PictureScale? {
         if isCoarse, frames < Self.fewestFrames { return PictureScale.allCases.last { $0 < scale } }
         guard let larger = PictureScale.allCases.first(where: { $0 > scale }) else { return nil }
@@ -93,21 +92,22 @@ struct ScalePolicy {
         return frames * ratio * ratio >= Self.framesToGrow ? larger : nil
     }
 
-    /// Nobody has looked whether the picture has changed, as the link is full: with the keyframe of a smaller picture, say.
+    /// The picture was not checked for changes, as the link is full: with the keyframe of a smaller picture, for
+    /// example.
     mutating func noteUnseen(at now: Instant) {
         guard scale < .full, film != nil else { return }
         film!.last = max(film!.last, now)
     }
 
-    /// Ends a film of which nothing came for long, and with it the smaller picture.
+    /// Ends a film without recent pictures, and with it the smaller picture.
     ///
-    /// - Parameter keepsSize: whether a receiver takes one size only.
+    /// - Parameter keepsSize: whether a receiver accepts one size only.
     mutating func update(keepsSize: Bool, at now: Instant) {
         if keepsSize { film = nil }
         endFilm(at: now)
     }
 
-    /// When the film is over if nothing more comes; nil if the picture has its full size. Update then.
+    /// The end of the film if no picture comes; nil if the picture has its full size. Update then.
     var deadline: Instant? {
         scale == .full ? nil : film.map { $0.last + Self.longestPause }
     }

@@ -2,26 +2,26 @@ package import FrameBridge
 package import Pixels
 package import VideoEncoding
 
-/// A picture of the stream's size that follows the frames of a broadcast, whatever their size, by what changed in them.
+/// A picture of the stream's size that follows the frames of a broadcast, of any size, by their changes.
 package struct ScaledPicture: ~Copyable {
-    /// A scroll is looked for if at least one in this many tiles has changed.
+    /// A scroll is searched for if at least one in this many tiles has changed.
     private static let scrollShare = 12
     /// After this many searches in vain, only one picture in as many is searched.
     private static let patience = 8
 
-    /// The picture as of the frame committed last.
+    /// The picture of the last committed frame.
     package private(set) var nv12: NV12Picture
     private let size: PixelSize
     private var rescaler: Rescaler?
     /// Receives the rescaled tiles while the frame may still be torn. Only the pixels of `drafted` tiles are valid.
     private var draft: NV12Picture
-    /// The tiles in the draft that are as in the frame taken last.
+    /// The tiles of the draft that are as in the last frame.
     private var drafted: BlockSet
     private var committed: FrameInfo?
-    /// The tiles among those drafted that have not changed: they make the draft whole within the bounds of the others.
+    /// The drafted tiles that have not changed. They make the draft whole within the bounds of the others.
     private var unchanged: BlockSet
     private var detector = ScrollDetector()
-    /// The scroll that `findScroll` found last; reused, to save an allocation.
+    /// The last result of `findScroll`; reused, to save an allocation.
     private var scroll: Scroll
     private var searchesInVain = 0
 
@@ -36,7 +36,7 @@ package struct ScaledPicture: ~Copyable {
         scroll = Scroll(rows: 0, blocks: blocks, tinted: blocks)
     }
 
-    /// Rescales what changed since the frame that was committed last. Until it is committed the picture stays.
+    /// Rescales the changes since the last committed frame. The picture stays until `commit`.
     package mutating func draft(_ frame: borrowing Frame) {
         let frameSize = PixelSize(width: frame.info.width, height: frame.info.height)
         if rescaler?.input != frameSize {
@@ -45,7 +45,7 @@ package struct ScaledPicture: ~Copyable {
             drafted = BlockSet(frameSize, side: BlockSet.tile)
             unchanged = drafted
         }
-        // Black bars where the frame's shape is another one.
+        // Black bars for a frame of another shape.
         if committed == nil { draft.fillBlack() }
         drafted.removeAll()
         frame.forEachChange(after: committed) { columns, row in drafted.insert(columns: columns, rows: row..<row + 1) }
@@ -63,9 +63,9 @@ package struct ScaledPicture: ~Copyable {
         }
     }
 
-    /// Takes over the draft of a frame that turned out to be whole.
+    /// Adopts the draft of a whole frame.
     ///
-    /// - Parameter changed: gets the macroblocks in which the picture is another one now; empty before.
+    /// - Parameter changed: gets the macroblocks that have changed in the picture; empty before.
     /// - Returns: the scroll, if some of these macroblocks have only moved.
     package mutating func commit(_ info: FrameInfo, changed: inout BlockSet) -> Scroll? {
         let hasScrolled = committed != nil && mayScroll && findScroll()
@@ -87,10 +87,10 @@ package struct ScaledPicture: ~Copyable {
         return scroll.blocks.isEmpty ? nil : scroll
     }
 
-    /// Bytes of the frame in the tiles that were rescaled last.
+    /// Bytes of the frame in the last rescaled tiles.
     var bytesDrafted: Int { drafted.count * BlockSet.tile * BlockSet.tile * 3 / 2 }
 
-    /// Whether enough has changed for a scroll to be worth the search.
+    /// Whether enough has changed to search for a scroll.
     private var mayScroll: Bool { drafted.count * Self.scrollShare >= drafted.columns * drafted.rows }
 
     private var isSearchDue: Bool {
@@ -116,6 +116,6 @@ package struct ScaledPicture: ~Copyable {
         return true
     }
 
-    /// Forgets which frame the picture shows: the next one is rescaled as a whole.
+    /// Forgets the frame of the picture: the next one is rescaled as a whole.
     package mutating func forget() { committed = nil }
 }

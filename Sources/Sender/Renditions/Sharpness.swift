@@ -1,41 +1,41 @@
 import Pixels
 import VideoEncoding
 
-/// How finely each macroblock of a stream's picture has been encoded, and which ones to encode next.
+/// Records how finely each macroblock of a stream's picture was encoded, and chooses the next ones.
 ///
-/// A quantizer holds for a whole frame. A macroblock is encoded when it has changed, and again as long as that makes it
-/// better: on a still picture until all are fine, and beside motion whenever rate control has become more generous.
+/// A quantizer holds for a whole frame. A macroblock is encoded after a change, and again as long as that improves it:
+/// on a picture at rest until all are fine, and beside motion whenever rate control has become more generous.
 struct Sharpness {
-    /// Above any quantizer: the macroblock has not been encoded since it changed.
+    /// Above any quantizer: the macroblock was not encoded since its last change.
     private static let unknown: UInt8 = 64
-    /// Beside motion, a refinement must lower the quantizer by as much to be worth its bits.
+    /// Beside motion, a refinement must lower the quantizer by so much to be worth its bits.
     private static let step = 4
 
-    /// From here on polishing is cheaper than encoding the whole picture once more.
+    /// From here on, polishing is cheaper than encoding the whole picture once more.
     private static let nearlyFine: UInt8 = 20
     private static let mostPolished = 120
-    /// The part of all macroblocks that one refinement may encode, as new changes wait for it.
+    /// The largest part of all macroblocks in one refinement, as new changes wait for it.
     private static let refinedShare = 4
-    /// Rate control never gets to a fine quantizer where there is much motion. With the finest that it chooses, each
-    /// encoding of what stands still beside it makes that a little better; after so many it is as good as fine: on text
-    /// the first one gives 45 dB, and these 50.
+    /// With much motion, rate control never gets to a fine quantizer. At its finest one, each encode of the parts at
+    /// rest improves them a little. After so many encodes they are as good as fine: on text, the first one gives 45 dB,
+    /// and these 50.
     private static let mostPasses: UInt8 = 120
 
-    /// At this quantizer, 0...63, more encodings gain nothing visible.
+    /// At this quantizer, 0...63, further encodes give no visible gain.
     private let fineQuantizer: Int
-    /// The finest quantizer that each macroblock has been encoded with since it changed, row by row.
+    /// The finest quantizer of each macroblock since its last change, row by row.
     private var quantizers: [UInt8]
-    /// The quantizers of before, while those of a scrolled picture are worked out.
+    /// The earlier quantizers, for those of a scrolled picture.
     private var past: [UInt8]
-    /// When each macroblock changed last, row by row: the count of changes so far.
+    /// The last change of each macroblock, row by row, as a count of changes.
     private var changedAt: [UInt32]
     private var changeCount: UInt32 = 0
-    /// How often each macroblock has been encoded with about the finest quantizer that rate control chooses, row by row.
+    /// The number of encodes of each macroblock at about rate control's finest quantizer, row by row.
     private var passes: [UInt8]
     private let columns: Int
     /// Rate control's last choice.
     private var lastQuantizer = 63
-    /// How many macroblocks are not fine.
+    /// The number of macroblocks that are not fine.
     private(set) var coarseCount: Int
     /// The macroblocks of the next frame.
     private(set) var active: BlockSet
@@ -51,17 +51,15 @@ struct Sharpness {
         changedAt = Array(repeating: 0, count: coarseCount)
     }
 
-    /// Whether more encodings would gain nothing.
+    /// Whether further encodes would not improve the picture.
     var isFine: Bool { coarseCount == 0 }
 
-    /// Whether at least half of the macroblocks are nearly fine.
     var isMostlyFine: Bool { quantizers.count { $0 <= Self.nearlyFine } * 2 >= quantizers.count }
 
     private func isFine(_ index: Int) -> Bool {
         Int(quantizers[index]) <= fineQuantizer || passes[index] >= Self.mostPasses
     }
 
-    /// These macroblocks have changed.
     mutating func noteChanges(_ changed: BlockSet) {
         changeCount &+= 1
         changed.forEachBlock { index, _, _ in
@@ -72,12 +70,12 @@ struct Sharpness {
         }
     }
 
-    /// The picture scrolls: remembers how fine it was before what has changed is noted.
+    /// Saves the fineness of a picture that scrolls. Call it before its changes are noted.
     mutating func noteScroll() {
         for index in past.indices { past[index] = quantizers[index] }
     }
 
-    /// These macroblocks are shown by moving them, as fine as they were where they come from, and not chosen any more.
+    /// These macroblocks are moved, as fine as at their origin, and no longer chosen.
     mutating func noteMoved(_ scroll: Scroll) {
         active.subtract(scroll.blocks)
         scroll.blocks.forEachBlock { index, column, row in
@@ -96,7 +94,7 @@ struct Sharpness {
         }
     }
 
-    /// Chooses the macroblocks of the next frame: those that have changed, and those that this frame makes better.
+    /// Chooses the macroblocks of the next frame: the changed ones, and those that this frame improves.
     ///
     /// - Parameter isRefinement: whether nothing has changed: then all macroblocks that are not fine are chosen.
     mutating func choose(isRefinement: Bool) {
@@ -105,15 +103,15 @@ struct Sharpness {
         insert(beyond: limit, most: .max)
     }
 
-    /// Chooses the macroblocks that have changed.
+    /// Chooses the changed macroblocks.
     ///
-    /// - Parameter besideChosen: whether those that were chosen before remain so.
+    /// - Parameter besideChosen: whether the earlier choice stays.
     mutating func chooseChanged(besideChosen: Bool = false) {
         if !besideChosen { active.removeAll() }
         insert(beyond: Int(Self.unknown) - 1, most: .max)
     }
 
-    /// Chooses the macroblocks that have changed, and the coarsest of those that are not fine.
+    /// Chooses the changed macroblocks, and the coarsest of those that are not fine.
     mutating func chooseRefinement() {
         chooseChanged()
         var counts = [Int](repeating: 0, count: Int(Self.unknown))
@@ -127,18 +125,18 @@ struct Sharpness {
             count += counts[limit]
         }
         insert(beyond: limit - 1, most: .max)
-        // The next coarser class has too many macroblocks: only as many are added as the limit allows.
+        // The next coarser class has too many macroblocks. Only as many are added as the limit allows.
         insert(beyond: limit - 2, most: most)
     }
 
-    /// How many macroblocks there are.
+    /// The number of all macroblocks.
     var count: Int { quantizers.count }
 
     /// The quantizer of the coarsest macroblock.
     var coarsest: Int { Int(quantizers.max() ?? 0) }
 
-    /// Chooses macroblocks that are coarser than a limit, no more than `most`: first those that changed last, of these the
-    /// upper ones.
+    /// Chooses macroblocks that are coarser than a limit, at most `most`: the last changed first, among them the upper
+    /// ones first.
     mutating func chooseLatest(beyond limit: Int, most: Int) {
         active.removeAll()
         let coarse = quantizers.indices.filter { quantizers[$0] > limit && !isFine($0) }
@@ -146,7 +144,7 @@ struct Sharpness {
         for index in latest.prefix(most) { active.insert(column: index % columns, row: index / columns) }
     }
 
-    /// Chooses a few macroblocks to be polished, about `most`, if all are nearly fine; otherwise none. Returns whether it did.
+    /// Chooses about `most` macroblocks to polish, if all are nearly fine; otherwise none. Returns whether it did.
     mutating func choosePolishing(most: Int) -> Bool {
         guard coarseCount > 0, quantizers.allSatisfy({ $0 <= Self.nearlyFine }) else { return false }
         active.removeAll()
@@ -174,8 +172,7 @@ struct Sharpness {
         }
     }
 
-    /// Chooses, of the macroblocks that are shown by moving them, no more than `most` coarse ones, first those that stay in the
-    /// picture longest.
+    /// Chooses coarse ones of the moved macroblocks, at most `most`: first those that stay in the picture longest.
     mutating func chooseMoved(_ scroll: Scroll, most: Int) {
         if coarseCount == 0 || most <= 0 { return }
         var count = 0
@@ -197,8 +194,8 @@ struct Sharpness {
     ///
     /// - Parameters:
     ///   - byRateControl: whether rate control chose the quantizer.
-    ///   - isFiltered: whether the loop filter went over the other macroblocks too. If the frame is coarse, those that were fine
-    ///     are polished when the picture is at rest.
+    ///   - isFiltered: whether the loop filter changed the other macroblocks too. After a coarse frame, those that were
+    ///     fine are polished when the picture is at rest.
     mutating func noteEncoded(quantizer: Int, byRateControl: Bool = true, isFiltered: Bool = false) {
         if byRateControl { lastQuantizer = quantizer }
         if isFiltered, !isAtFinest {
@@ -216,7 +213,6 @@ struct Sharpness {
         }
     }
 
-    /// A keyframe: all macroblocks were encoded anew.
     mutating func noteKeyframe(quantizer: Int) {
         lastQuantizer = quantizer
         for index in quantizers.indices {
@@ -228,7 +224,7 @@ struct Sharpness {
 }
 
 extension BlockSet {
-    /// Goes through the blocks; the index counts all blocks of the picture, row by row.
+    /// Calls the body for each block. The index counts all blocks of the picture, row by row.
     fileprivate func forEachBlock(_ body: (_ index: Int, _ column: Int, _ row: Int) -> Void) {
         forEachRectangle { columns, rows in
             for row in rows {

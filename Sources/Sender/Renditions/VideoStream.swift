@@ -4,9 +4,9 @@ import Posix
 package import Time
 package import VideoEncoding
 
-/// One rendition of the picture: its encoder, which makes what a `FramePlanner` plans.
+/// One rendition of the picture: an encoder that carries out the plans of a `FramePlanner`.
 package final class VideoStream {
-    /// An encoded frame that was given to `send`: its size, and the processor time that `send` took.
+    /// The result of `send` for a frame: the frame's size, and the processor time of `send`.
     private struct Delivery {
         let frame: EncodingResult
         let byteCount: Int
@@ -41,39 +41,38 @@ package final class VideoStream {
         self.rendition = rendition
     }
 
-    /// Changes the target of rate control from the next frame on, in bits a second; that needs no keyframe.
+    /// Changes the target of rate control from the next frame on, in bits a second. It needs no keyframe.
     package func setBitrate(_ bitrate: Int) throws(VideoEncoderError) {
         guard bitrate != encoder.configuration.targetBitrate else { return }
         try encoder.setBitrate(bitrate)
         planner.setBitrate(bitrate)
     }
 
-    /// Says how far keyframes may be apart that nobody asks for; nil if the receivers need none. An interval of the settings that is
-    /// shorter stays.
+    /// Sets the longest time between keyframes without a request; nil if the receivers need none. A shorter interval of
+    /// the settings stays.
     package func setKeyframeInterval(_ demanded: Duration?) { planner.setKeyframeInterval(demanded) }
 
     /// Sets the rate of the receivers' links.
     ///
     /// - Parameters:
-    ///   - rate: bits a second; nil if it is not known.
-    ///   - isMeasuring: whether the next frames show it.
+    ///   - rate: bits a second; nil if unknown.
+    ///   - isMeasuring: whether the next frames measure it.
     package func setLink(_ rate: Int?, isMeasuring: Bool = false) { planner.setLink(rate, isMeasuring: isMeasuring) }
 
-    /// Whether the receivers' links carry so little that every byte counts.
+    /// Whether the receivers' links are so slow that every byte counts.
     var isThin: Bool { planner.isThin }
 
-    /// Copies the picture that decoders show now, by the encoder's account. Returns false when there is none.
+    /// Copies the picture that decoders show now, by the encoder's account. Returns false if there is none.
     package func copyReference(into picture: inout PlanarPicture) -> Bool { encoder.copyReference(into: &picture) }
 
-    /// The earliest instant of the next picture.
     var earliest: Instant { planner.cadence.earliest }
 
-    /// When a picture that stands still is to be encoded again.
+    /// When to encode a picture at rest again.
     package var repetition: Instant { planner.cadence.repetition }
 
     /// The picture has changed in these macroblocks.
     ///
-    /// - Parameter scroll: the macroblocks among them that have only moved since the picture before.
+    /// - Parameter scroll: those among them that have only moved since the picture before.
     package func noteNewPicture(_ changed: BlockSet, _ scroll: Scroll?) {
         planner.noteNewPicture(changed, scroll, canPatch: encoder.canPatch)
     }
@@ -82,7 +81,7 @@ package final class VideoStream {
 
     package func action(at now: Instant) -> Cadence.Action { planner.cadence.action(at: now) }
 
-    /// Encodes the picture and gives the encoded frame to `send`. Returns nil when the bitrate allows no frame now.
+    /// Encodes the picture, and gives the frame to `send`. Returns nil if the bitrate allows no frame now.
     ///
     /// - Parameter send: gets the frame's bytes, which are valid until it returns.
     package func encode(
@@ -134,7 +133,7 @@ package final class VideoStream {
         return delivery?.frame
     }
 
-    /// Has the encoder itself make the frame of a plan. Returns nil when rate control drops it.
+    /// Lets the encoder itself make the frame of a plan. Returns nil if rate control drops it.
     private func encode(
         _ picture: borrowing NV12Picture,
         _ plan: inout FramePlanner.Plan,

@@ -2,23 +2,23 @@ import FrameBridge
 import Posix
 import Time
 
-/// When what is heard in a broadcast may be sent: not while that is paused, and nothing that was heard until then. Used by one thread.
+/// Decides which sound of a broadcast may be sent: none while it is paused, and none from before. For one thread.
 struct BroadcastPauses: ~Copyable {
     private var broadcast: FrameReader
-    /// Whether a capture process was there at the last look that was thorough.
+    /// Whether the last thorough look found a capture process.
     private var isLive = false
     private(set) var isPaused = false
-    /// When the state began that the broadcast is in. A pause that nobody saw moves it, too.
+    /// The beginning of the broadcast's present state. A pause that was not seen moves it, too.
     private var stateSince: Instant?
 
     init(of broadcast: consuming FrameReader) { self.broadcast = broadcast }
 
-    /// What was heard before it is not sent any more; nil for all.
+    /// Earlier sound is not sent any more; nil for no limit.
     var horizon: Instant? { [broadcast.horizon.instant, stateSince].compactMap(\.self).max() }
 
-    /// Looks at the broadcast. A capture process that dies while it is paused leaves a broadcast that is.
+    /// Looks at the broadcast. If a capture process dies while paused, the broadcast stays paused.
     ///
-    /// - Parameter isThorough: whether the kernel is asked, too; where it was asked a moment ago, memory tells of what is new.
+    /// - Parameter isThorough: whether to ask the kernel too. Shortly after that, shared memory has all news.
     mutating func look(isThorough: Bool) {
         if !isThorough, isLive, let (state, since) = broadcast.glance() { return note(state, since: since) }
         guard let state = stateByLiveness() else {
@@ -30,10 +30,10 @@ struct BroadcastPauses: ~Copyable {
         note(state, since: told ?? (isPaused ? MonotonicClock.now() : nil))
     }
 
-    /// - Parameter since: nil where nobody tells, which is no news then.
+    /// - Parameter since: nil if unknown, which is no news.
     private mutating func note(_ state: BroadcastState, since: Instant?) {
         isPaused = state == .paused
-        // The future is damage.
+        // A damaged bridge may contain a future instant.
         if let since { stateSince = min(since, MonotonicClock.now()) }
     }
 

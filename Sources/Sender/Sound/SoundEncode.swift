@@ -5,7 +5,7 @@ import SoundCoding
 import Synchronization
 import Time
 
-/// The broadcast's sound at work, on a thread of its own with readers of its own.
+/// The broadcast's sound, with a thread and readers of its own.
 final class SoundEncode: Sendable {
     private let bell: Bell
     private let isStopping = Atomic(false)
@@ -15,9 +15,9 @@ final class SoundEncode: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - reader, broadcast: used by the thread alone from here on.
+    ///   - reader, broadcast: from now on only for the thread.
     ///   - sinks: get the packets.
-    ///   - report: gets a sentence about what goes wrong.
+    ///   - report: gets a sentence about a fault.
     init(
         _ reader: consuming sending SoundReader,
         of broadcast: consuming sending FrameReader,
@@ -41,7 +41,6 @@ final class SoundEncode: Sendable {
         }
     }
 
-    /// What it has done so far.
     var statistics: SoundStatistics { latest.withLock(\.self) }
 
     /// Ends the thread. The sinks get no packet afterwards.

@@ -2,31 +2,33 @@ import FrameBridge
 import Media
 import Time
 
-/// Decides what of the broadcast's sound is encoded, and what is sent of silence. Sans-IO: instants come from outside.
+/// Decides which sound of the broadcast is encoded, and which packets of silence are sent. Sans-IO: instants come from
+/// outside.
 struct SoundEngine {
-    /// A block that comes later than this after it was heard is of no use to anybody.
+    /// Blocks with a larger delay are too late to be useful.
     static let longestDelay = Duration.milliseconds(500)
-    /// One that is to be heard more than this later than now is of another clock, as before a restart of the machine.
+    /// A block further in the future is of another clock, as before a restart of the machine.
     static let longestLead = Duration.seconds(1)
-    /// While nothing else is sent, sinks that need to be told so get a packet in each interval.
+    /// While nothing else is sent, sinks that need it get a packet in each interval.
     static let keepAliveInterval = Duration.milliseconds(400)
-    /// A packet of silence is told to be so old: what is heard a little before it is taken may still follow.
+    /// The age in the timestamp of a packet of silence: sound from shortly before may still follow.
     static let keepAliveAge = Duration.milliseconds(100)
-    /// Packets up to this size, in bytes, say that there is nothing to hear: 1 of a voice, 3 of two channels.
+    /// Packets up to this size, in bytes, are silence: 1 of a voice, 3 of two channels.
     private static let largestSilence = 3
-    /// A frame without a byte in it (RFC 6716 §3.2.1): two channels of 20 ms (§3.1), which are concealed, as what is lost.
+    /// A frame without a byte in it (RFC 6716 §3.2.1): two channels of 20 ms (§3.1), which are concealed like lost
+    /// sound.
     private static let silence: UInt8 = 31 << 3 | 1 << 2
 
     private var frames = SoundFrames()
-    /// Whether the last packet said that there is nothing to hear.
+    /// Whether the last packet was silence.
     private var isSilent = true
     private var sentAt: Instant?
     private var horizon: Instant?
     private(set) var statistics = SoundStatistics()
-    /// Whether what the encoder remembers may not be heard any more. It holds back a third of a frame.
+    /// Whether the encoder remembers sound that must not be heard any more. It holds back a third of a frame.
     private(set) var mustForget = false
 
-    /// Of the frame that `take` gave last.
+    /// The samples of the last frame from `take`.
     var samples: [Int16] { frames.samples }
 
     // MARK: - Blocks
@@ -34,9 +36,9 @@ struct SoundEngine {
     /// Takes the next block.
     ///
     /// - Parameters:
-    ///   - horizon: what was heard before it is sent no more; nil for all.
+    ///   - horizon: earlier sound is not sent any more; nil for no limit.
     ///   - isPaused: whether the broadcast is.
-    /// - Returns: a frame that is to be encoded.
+    /// - Returns: a frame to encode.
     mutating func take(
         _ block: SoundBlock,
         _ samples: Span<Int16>,
@@ -60,18 +62,18 @@ struct SoundEngine {
         return frames.take(block, samples)
     }
 
-    /// Whether `takeBeginning` may have something to give.
+    /// Whether `takeBeginning` may return a frame.
     var hasBegun: Bool { frames.hasBegun }
 
-    /// No block comes at once any more: gives what the last one has begun.
+    /// Completes the frame of the last block. Call it if no further block comes at once.
     ///
     /// - Parameters: as of `take`.
-    /// - Returns: a frame that is to be encoded.
+    /// - Returns: a frame to encode.
     mutating func takeBeginning(horizon: Instant?, isPaused: Bool) -> SoundFrames.Frame? {
         isPaused || horizon != self.horizon ? nil : frames.takeBeginning()
     }
 
-    /// So many blocks are gone that nobody has taken.
+    /// Records blocks that were overwritten before they were read.
     mutating func noteLost(_ count: UInt64) {
         frames.interrupt()
         statistics.blocksLost &+= count
@@ -79,9 +81,9 @@ struct SoundEngine {
 
     // MARK: - Packets
 
-    /// A frame was encoded by an encoder that has encoded only what may be heard.
+    /// Records a frame from an encoder that has encoded only permitted sound.
     ///
-    /// - Returns: whether the packet is to be sent: of those that say that there is nothing to hear, only the first.
+    /// - Returns: whether to send the packet: of successive silent ones, only the first.
     mutating func admits(_ size: Int, _ frame: SoundFrames.Frame, isKeptAlive: Bool, at now: Instant) -> Bool {
         mustForget = false
         let wasSilent = isSilent
@@ -93,12 +95,12 @@ struct SoundEngine {
         return true
     }
 
-    /// When `takeKeepAlive` has something to give; nil if nobody needs it. May lie in the past.
+    /// When `takeKeepAlive` has a packet; nil if nobody needs it. May lie in the past.
     func keepAliveAt(isKeptAlive: Bool) -> Instant? {
         isKeptAlive ? sentAt.map { $0 + Self.keepAliveInterval } ?? .start : nil
     }
 
-    /// A packet for sinks that need to be told that there is nothing to hear, if one is due.
+    /// A silent packet for sinks that need one, if it is due.
     mutating func takeKeepAlive(isKeptAlive: Bool, at now: Instant) -> (packet: UInt8, EncodedSound)? {
         guard let due = keepAliveAt(isKeptAlive: isKeptAlive), due <= now else { return nil }
         isSilent = true

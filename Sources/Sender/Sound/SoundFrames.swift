@@ -2,7 +2,7 @@ import FrameBridge
 import Media
 import Time
 
-/// Puts blocks of 10 ms together to frames of 20 ms, which are encoded each by itself. Frames never overlap. Sans-IO.
+/// Joins blocks of 10 ms to frames of 20 ms, which are encoded one by one. Frames never overlap. Sans-IO.
 struct SoundFrames {
     struct Frame: Equatable {
         let capturedAt: Instant
@@ -12,21 +12,21 @@ struct SoundFrames {
     private struct Half {
         let capturedAt: Instant
         let channels: Int
-        /// Whether it continues nothing.
+        /// Whether it continues no other block.
         let begins: Bool
     }
 
-    /// The first half of a frame is not kept for what comes later than this.
+    /// After a longer gap, the first half of a frame is dropped.
     private static let longestGap = Duration.milliseconds(100)
 
-    /// Of the frame that was given last.
+    /// The samples of the last returned frame.
     private(set) var samples: [Int16] = []
     /// The first half of the next frame, and its samples.
     private var half: Half?
     private var halfSamples: [Int16] = []
-    /// Where the next block begins if it continues the last one; nil after an interruption.
+    /// The beginning of the next block if it continues the last one; nil after an interruption.
     private var next: Instant?
-    /// No frame begins before it, as the one before ends there.
+    /// The end of the last frame, before which no frame begins.
     private var floor = Instant.start
 
     init() {
@@ -35,10 +35,10 @@ struct SoundFrames {
         halfSamples.reserveCapacity(size)
     }
 
-    /// Takes the next block. Where it does not continue the one before, a half that waits is filled up with silence; where it has
-    /// another number of channels, it gets those of the half.
+    /// Takes the next block. If it does not continue the one before, a waiting half is completed with silence. If it
+    /// has another number of channels, it gets those of the half.
     ///
-    /// - Returns: a frame that is complete; its samples stand in `samples`.
+    /// - Returns: a complete frame; its samples stand in `samples`.
     mutating func take(_ block: SoundBlock, _ samples: Span<Int16>) -> Frame? {
         var frame: Frame?
         if let half {
@@ -57,11 +57,11 @@ struct SoundFrames {
         return frame
     }
 
-    /// Whether a frame waits for its second block that has begun with one that continues nothing.
+    /// Whether a frame waits for its second block, and its first continues no other block.
     var hasBegun: Bool { half?.begins ?? false }
 
-    /// Completes the frame of a block that continues nothing, with silence before it: so the beginning of a sound waits for nothing,
-    /// and of blocks that come two at a time each two make a frame from then on.
+    /// Completes the frame of a block that continues no other block, with silence before it. So the beginning of a
+    /// sound waits for nothing. If blocks come in pairs, each pair makes a frame from then on.
     mutating func takeBeginning() -> Frame? {
         guard let half, half.begins, half.capturedAt >= floor + SoundBlock.duration else { return nil }
         let silence = repeatElement(Int16(0), count: SoundBlock.samples * half.channels)
@@ -71,18 +71,18 @@ struct SoundFrames {
         )
     }
 
-    /// What comes next does not continue what was there, of which nothing is kept.
+    /// Drops the waiting half. The next block continues nothing.
     ///
-    /// - Parameter instant: no frame begins before it; nil for any.
+    /// - Parameter instant: no frame begins before it; nil for no limit.
     mutating func interrupt(until instant: Instant? = nil) {
         (half, next) = (nil, nil)
         halfSamples.removeAll(keepingCapacity: true)
         if let instant { floor = max(floor, instant) }
     }
 
-    /// Takes the place of a frame for what is sent without samples. Returns when that begins.
+    /// Reserves the time of a frame for a packet without samples. Returns when that begins.
     ///
-    /// - Parameter instant: when it should.
+    /// - Parameter instant: the wished beginning.
     mutating func reserve(at instant: Instant) -> Instant {
         interrupt()
         let start = max(instant, floor)

@@ -4,14 +4,15 @@ import Posix
 import SoundCoding
 import Time
 
-/// The work of the [sound] thread: reads blocks from the ring, encodes, and gives packets to the sinks, as `SoundEngine` decides.
+/// The work of the [sound] thread: it reads blocks from the ring, encodes, and gives packets to the sinks, by the
+/// decisions of `SoundEngine`.
 final class SoundLoop {
-    /// How long an encoder rests that has failed, and a ring that cannot be read.
+    /// The rest after a failure of the encoder, or of reading the ring.
     private static let rest = Duration.seconds(1)
     private static let longestSleep = Duration.seconds(1)
-    /// How many blocks are taken before the thread looks whether it is to end.
+    /// The most blocks before the thread checks whether it is to end.
     private static let mostAtOnce = 128
-    /// Within this time all blocks of a piece are written.
+    /// All blocks of a piece are written within this time.
     private static let pieceTime = Duration.milliseconds(2)
 
     private var reader: SoundReader
@@ -20,11 +21,11 @@ final class SoundLoop {
     private let sinks: Sinks
     private let report: (String) -> Void
     private var engine = SoundEngine()
-    /// Nil before the first frame, and after what may not be heard any more.
+    /// Nil before the first frame, and after sound that must not be heard any more.
     private var encoder: OpusEncoder?
     private var encodeTime = Duration.zero
     private var restsUntil: Instant?
-    /// What was told last of what goes wrong.
+    /// The last reported fault.
     private var problem: String?
 
     init(
@@ -67,7 +68,8 @@ final class SoundLoop {
         }
     }
 
-    /// Encodes what is there, a lap of the ring at the most: one that is written ever faster must not keep the thread.
+    /// Encodes the available blocks, at most a lap of the ring: a ring that is written ever faster must not keep the
+    /// thread.
     private func takeBlocks(_ demand: SoundDemand) {
         restsUntil = nil
         var (hasLooked, hasWaited) = (false, false)
@@ -113,7 +115,7 @@ final class SoundLoop {
         if let frame { try encode(frame, demand) }
     }
 
-    /// What was heard before it is not sent any more.
+    /// Earlier sound is not sent any more.
     private var horizon: Instant? { [ringHorizon.instant, pauses.horizon].compactMap(\.self).max() }
 
     private func encode(_ frame: SoundFrames.Frame, _ demand: SoundDemand) throws(OpusError) {

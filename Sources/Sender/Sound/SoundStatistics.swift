@@ -1,8 +1,8 @@
 package import Time
 
-/// What a sender has made of the broadcast's sound since it began.
+/// Totals since the sender began.
 package struct SoundStatistics: Sendable, Equatable {
-    /// Blocks of 10 ms that came, and that were gone or too late.
+    /// Blocks of 10 ms that came, and those that were lost or too late.
     package internal(set) var blocks: UInt64 = 0
     package internal(set) var blocksLost: UInt64 = 0
     /// Packets that were given to the sinks, and their bytes.
@@ -12,14 +12,13 @@ package struct SoundStatistics: Sendable, Equatable {
     package internal(set) var channels = 0
     /// The encoder's target, in bits a second; 0 before the first packet.
     package internal(set) var bitrate = 0
-    /// When a packet was sent last in which there is something to hear; nil if none was.
+    /// When the last packet with audible sound was sent; nil if none was.
     package internal(set) var heardAt: Instant?
-    /// Processor time of the encoder.
     package internal(set) var encodeTime = Duration.zero
 
     package init() {}
 
-    /// Takes in what the thread before did.
+    /// Adds the figures of an earlier thread.
     func adding(_ former: SoundStatistics) -> SoundStatistics {
         var sum = self
         sum.blocks += former.blocks

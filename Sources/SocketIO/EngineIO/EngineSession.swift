@@ -177,7 +177,6 @@ package struct EngineSession: Sendable {
         transport = .polling(poll: poll, candidate: candidate)
     }
 
-    /// Receives a frame of a WebSocket.
     package mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant) {
         switch transport {
         case .webSocket(socket):

@@ -106,7 +106,6 @@ struct EngineSessions: Sendable {
         return entries.filter { $0.value.network == network }.max { $0.value.keptInAll < $1.value.keptInAll }?.key
     }
 
-    /// The newest session of a network.
     func newest(of network: String) -> String? {
         entries.filter { $0.value.network == network }.max { $0.value.number < $1.value.number }?.key
     }

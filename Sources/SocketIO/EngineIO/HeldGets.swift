@@ -18,10 +18,8 @@ struct HeldGets: Sendable {
     private var owners: [UInt64: Owner] = [:]
     private var lines: [String: Line] = [:]
 
-    /// The session of a held GET.
     func sid(of request: UInt64) -> String? { owners[request]?.sid }
 
-    /// The number of held GETs of a network.
     func count(of network: String) -> Int { lines[network]?.count ?? 0 }
 
     mutating func add(_ request: UInt64, of sid: String, from network: String, now: Instant) {

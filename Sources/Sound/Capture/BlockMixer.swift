@@ -63,7 +63,6 @@ struct BlockMixer {
         entries.first { $0.id == id }?.stream
     }
 
-    /// Changes a stream.
     mutating func withStream<Result>(
         _ id: Int,
         at now: Instant,

@@ -46,7 +46,6 @@ struct CapturedStream {
         history = [Int16](repeating: 0, count: Resampler.history * channels)
     }
 
-    /// Whether it has samples to hear.
     var hasSamples: Bool { !queue.isEmpty }
     /// The place after its last sample; nil before the first.
     var end: Int64? { place.map { $0 + Int64(queue.count / channels) } }
@@ -59,7 +58,6 @@ struct CapturedStream {
 
     /// How much slower the device is than this machine's clock.
     var slope: Double { clock.slope }
-    /// Whether its samples are resampled.
     var isResampled: Bool { resampler != nil }
 
     // MARK: - Input
@@ -149,7 +147,6 @@ struct CapturedStream {
 
     // MARK: - Output
 
-    /// Drops the samples before a place.
     mutating func drop(before place: Int64) {
         guard let first = self.place, first < place else { return }
         let count = min(Int(place - first), queue.count / channels)

@@ -16,7 +16,6 @@ struct LevelMeter {
     private var present: Part?
     private var past: Part?
 
-    /// Adds a block.
     mutating func add(_ samples: [Int16], at now: Instant) {
         if let part = present, now >= part.since + Self.window { (past, present) = (part, nil) }
         var part = present ?? Part(since: now)

@@ -20,7 +20,6 @@ struct TalkStream {
     private(set) var gaps = 0
     private var hadGap = false
 
-    /// Samples that wait.
     var count: Int { waiting.count + ready.count }
     var ratio: Double { pace.ratio ?? 1 }
 

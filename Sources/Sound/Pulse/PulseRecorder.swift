@@ -6,7 +6,6 @@ import Time
 
 /// A recording stream of the sound server: 16 bit at 48 kHz, in pieces of 20 ms. Used by the thread of its loop.
 final class PulseRecorder {
-    /// An event of the recording.
     enum News {
         /// Interleaved samples, valid during the call.
         case samples(UnsafeBufferPointer<Int16>)

@@ -19,7 +19,6 @@ struct ServerView: Equatable {
     /// The sound of one program in one stream.
     struct Input: Equatable {
         let index: UInt32
-        /// The sink of the sound.
         let sink: UInt32
         /// The process, according to the program itself.
         let process: Int32?
@@ -41,7 +40,6 @@ struct ServerView: Equatable {
         return others.first { $0.name == defaultSource } ?? others.first
     }
 
-    /// The sink of a name, or the default one.
     func sink(named name: String?) -> Sink? {
         let wanted = name ?? defaultSink
         return sinks.first { $0.name == wanted }

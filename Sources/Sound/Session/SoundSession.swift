@@ -87,7 +87,6 @@ struct SoundSession {
     /// Whether any sound may be recorded now.
     var isHearing: Bool { wish.source != .none && !broadcast.isPaused && !mute.all }
 
-    /// The state, for people.
     var state: SoundSnapshot.State {
         if wish.source == .none { return .off }
         if broadcast.isPaused { return .paused }
@@ -103,7 +102,6 @@ struct SoundSession {
         }
     }
 
-    /// The open streams.
     var openTargets: [Int: SoundTarget] {
         var open: [Int: SoundTarget] = [:]
         for (target, course) in courses { if case .open = course.state { open[course.id] = target } }
@@ -113,7 +111,6 @@ struct SoundSession {
     /// The sound server's devices and streams; nil if unknown.
     var view: ServerView? { if case .known(let view) = server { view } else { nil } }
 
-    /// Present problems.
     var problems: [SoundNote] { troubles.values.sorted { $0.description < $1.description } }
 
     mutating func handle(_ event: Event, at now: Instant) {

@@ -37,7 +37,6 @@ extension SoundSession {
         case opened(Int)
         /// The stream of this number failed, or is gone.
         case failed(Int, reason: String)
-        /// The sound server has answered.
         case answered
         /// Time has passed.
         case woke

@@ -2,7 +2,6 @@ internal import CAOM
 internal import Pixels
 import Time
 
-/// libaom's AV1 encoder.
 final class AV1Encoder {
     private let configuration: VideoEncoderConfiguration
     private let context: AV1Context

@@ -100,7 +100,6 @@ final class DTLSConnection {
         state = .closed
     }
 
-    /// The datagrams to send.
     func takeDatagrams() -> [[UInt8]] { output.takeDatagrams() }
 
     /// The peer's messages since the last call, in their order.

@@ -3,7 +3,6 @@ package import RTP
 
 /// A media description with a stream in it.
 package struct AgreedStream: Equatable, Sendable {
-    /// A codec with its format.
     package struct Format: Equatable, Sendable {
         package let codec: StreamCodec
         package internal(set) var parameters: OutgoingStream.Parameters
@@ -34,7 +33,6 @@ extension AgreedStream {
         return self[codec] == nil ? usual : codec
     }
 
-    /// The agreed parameters of a video codec; nil if it was not agreed on.
     package subscript(codec: VideoCodec) -> OutgoingStream.Parameters? {
         formats.first { $0.codec == .video(codec) }?.parameters
     }

@@ -5,7 +5,6 @@ package import RTP
 package struct Agreement: Equatable, Sendable {
     /// The streams in the order of the descriptions; 1…`StreamBundle.limit`.
     package let streams: [AgreedStream]
-    /// The peer's transport.
     package let remote: TransportParameters
     /// This side's role in the handshake.
     package let role: DTLSRole

@@ -97,10 +97,8 @@ extension SessionDescription.Attribute: CustomStringConvertible {
 }
 
 extension [SessionDescription.Attribute] {
-    /// The value of the first attribute of a name that has one.
     func first(_ name: String) -> String? { first { $0.name == name && $0.value != nil }?.value }
 
-    /// The values of all attributes of a name.
     func all(_ name: String) -> [String] { filter { $0.name == name }.compactMap(\.value) }
 
     func contains(_ name: String) -> Bool { contains { $0.name == name } }

@@ -55,8 +55,11 @@ struct PreparedRendering: ~Copyable {
 
     /// Starts a window. It ends when the descriptor that is returned is closed.
     private static func window(_ broadcast: String, _ arguments: String...) throws -> FileDescriptor {
+        // By its name, people tell one preview from another.
+        let name = broadcast.split(separator: "/").last ?? ""
+        let words = ["view", "--name=\(name)", "--dir=\(broadcast)"]
         do throws(SystemError) {
-            return try HelperProcess.silent(["view", "--dir=\(broadcast)"] + arguments, inheriting: variables)
+            return try HelperProcess.silent(words + arguments, inheriting: variables)
         } catch {
             throw Failure(.failed, "cannot start a window (\(error.reason)): \(error.advice)")
         }

@@ -16,6 +16,7 @@ enum Detachment {
         }
         let log = "\(directory.path)/\(logFile)"
         unlink(log)
+        Secret.Variable.removeAll()
         let child: ChildProcess
         do {
             let messages = try FileDescriptor.open(log, O_WRONLY | O_CREAT | O_EXCL | O_APPEND)

@@ -209,7 +209,8 @@ extension Meet {
             try wait(until: "both windows are there: \(one.errorOutput)") {
                 try find("the other member") != "" && find("what is sent") != ""
             }
-            let (theirs, own) = (try find("the other member"), try find("what is sent"))
+            // The broadcast's folder is called so.
+            let (theirs, own) = (try find("the other member"), try find("what is sent .bridge."))
             try desk.xdotool("windowmove", own, "800", "100")
             func shows(_ x: Int, _ y: Int, _ colour: (Int, Int, Int)) throws -> Bool {
                 let (r, g, b) = try desk.pixel(x: x, y: y, in: folder)

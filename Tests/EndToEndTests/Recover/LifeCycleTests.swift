@@ -36,12 +36,18 @@ extension Recover {
         @Test func detachedStartReturnsOnceTheBroadcastIsLive() throws {
             let server = try XServer()
             let broadcast = try Broadcast(on: server.display)
-            let started = try broadcast.run("start", "--display", server.display, "--detach")
+            let started = try CommandResult(
+                [broadcast.oriel, "start", "--dir", broadcast.directory, "--display", server.display, "--detach"],
+                environment: ["ORIEL_TURN": "user:s3cret@192.0.2.1", "ORIEL_TOKEN": "a-t0ken-of-the-tests"]
+            )
             #expect(started.code == 0)
             let status = try broadcast.run("status", "--json")
             #expect(status.code == 0)
             #expect(status.output.contains("\"state\":\"active\""))
             #expect(status.output.contains("\"width\":640"))
+            let pid = try #require(status.output.firstMatch(of: /"pid":([0-9]+)/)).1
+            let variables = String(decoding: try contents(of: "/proc/\(pid)/environ"), as: UTF8.self)
+            #expect(!variables.isEmpty && !variables.contains("s3cret") && !variables.contains("t0ken"))
             #expect(try broadcast.run("stop").code == 0)
         }
 

@@ -1,37 +1,37 @@
-// A member of a one-to-one room: Socket.IO over a WebSocket, and one connection to the other member.
+// A member of a one-to-one room: Socket.IO over a WebSocket, and one peer connection to the other member.
 
 import { iceServersOf } from './ice-servers.js';
 
 const RETRY_MS = 1000, LONGEST_PAUSE_MS = 30_000, SERVERS_MS = 3000;
-const FORM_MS = 500;    // who is known is let in without a name, and sooner
+const FORM_MS = 500;    // a known guest is let in without a name, and sooner
 const OTHER_JOINED = new Set(['otherjoin', 'other_joined', 'other_join']);
 
 export class RoomSession {
   pc = null;                // to the other member, while it is there
-  track = null;             // what is shown to it
-  // Called with `connecting`, `waiting`, `knocking` (a name is wanted), `asking`, `talking`; or, when it is over, with `left`,
+  track = null;             // the track that the other member gets
+  // Called with `connecting`, `waiting`, `knocking` (a name is wanted), `asking`, `talking`; or at the end with `left`,
   // `ended`, `full`, `busy`, `rejected` or `kicked`.
   onstate = () => {};
-  onwithheld = () => {};    // called when the track is not shown, as another one is there than before
-  onparted = () => {};      // called with why the other member is gone: `hung_up`, `lost`, or `no_answer`
-  onstream = () => {};      // called with what the other member shows, or null
-  onsound = () => {};       // and with what it sounds like
+  onwithheld = () => {};    // called when the track is withheld from a new other member
+  onparted = () => {};      // called with the reason why the other member is gone: `hung_up`, `lost`, or `no_answer`
+  onstream = () => {};      // called with the other member's picture, or null
+  onsound = () => {};       // called with its sound, or null
   #socket = null;
   #silence = null;
   #later = null;            // an offer after the path was lost
   #pause = RETRY_MS;
-  #seat = crypto.getRandomValues(new Uint32Array(4)).join('');  // by it, the server knows that a seat is this member's own
+  #seat = crypto.getRandomValues(new Uint32Array(4)).join('');  // tells the server that a seat is this member's own
   #id = null;               // of this connection to the server
   #introduction = {};       // `{ name, note }`, once the person has given it
-  #certificate = null;      // by which this member is known again
+  #certificate = null;      // identifies this member later
   #fingerprint = null;
-  #other = null;            // what is known of the other member: `{ isOriel, wasThere }`
-  #otherID = null;          // its connection to the server, if that is known
-  #sender = null;           // who has sent the next message, where the server says so: in a room with more than two seats
-  #shownTo = null;          // the certificate of the one to whom the track was shown first: nobody else gets it
-  #thirds = new Set();      // the connections of those who found the two of them busy
+  #other = null;            // the other member, as far as known: `{ isOriel, wasThere }`
+  #otherID = null;          // its connection to the server, if known
+  #sender = null;           // the sender of the next message; only in a room with more than two seats
+  #shownTo = null;          // the certificate of the first member that got the track: nobody else gets it
+  #thirds = new Set();      // the connections of members that were told `busy`
   #form = null;
-  #candidates = [];         // that came before the description that they belong to
+  #candidates = [];         // from before their description
 
   constructor(url, room) {
     this.url = url;
@@ -40,7 +40,7 @@ export class RoomSession {
 
   // -- The server
 
-  /// To be called once, before the first `join`.
+  /// Call it once, before the first `join`.
   async prepare() {
     this.#certificate = await certificate();
     this.#fingerprint = await fingerprint(this.#certificate);
@@ -77,7 +77,7 @@ export class RoomSession {
     socket.onclose = () => {
       clearTimeout(this.#silence);
       if (socket !== this.#socket) return;
-      // The two need the server no more until one of them comes or goes.
+      // The members need the server only when one of them comes or goes.
       if (!this.pc) this.onstate('connecting');
       setTimeout(() => { if (socket === this.#socket) this.join(); }, RETRY_MS);
     };
@@ -90,7 +90,7 @@ export class RoomSession {
     this.#socket = null;
     socket?.close();
     this.#forget();
-    this.#introduction = {};      // whoever comes back knocks anew
+    this.#introduction = {};      // a returning member knocks anew
     this.onstate(state);
   }
 
@@ -98,7 +98,7 @@ export class RoomSession {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(`42${JSON.stringify(event)}`);
   }
 
-  /// Members of other programs pass over this type.
+  /// Other programs ignore this type.
   #tell(message) {
     this.#emit('message', this.room, { type: 'oriel', ...message });
   }
@@ -139,12 +139,12 @@ export class RoomSession {
     }
   }
 
-  /// Whether a connection is that of a third member: it hears all, and what it says is for nobody while two are connected.
+  /// Whether a connection is a third member's. It gets all messages. Its own are ignored while two are connected.
   #isThird(id) {
     return id !== null && this.#otherID !== null && id !== this.#otherID && this.pc !== null;
   }
 
-  // -- Who is there
+  // -- Presence
 
   #meet(id) {
     if (this.pc?.connectionState === 'connected') {
@@ -157,7 +157,7 @@ export class RoomSession {
     return this.#offer();
   }
 
-  /// Tells why the other member is gone, once.
+  /// Reports why the other member is gone, once.
   #part(reason) {
     const wasThere = this.#other?.wasThere;
     this.#forget();
@@ -189,21 +189,21 @@ export class RoomSession {
     } else if (['rejected', 'kicked', 'busy'].includes(reason)) this.leave(reason);
   }
 
-  /// Asks the other member to be let in.
+  /// Asks the other member to let this one in.
   knock(name, note) {
     this.#introduction = { name, note };
     this.#introduce();
     this.onstate('asking');
   }
 
-  /// What the browser tells of the sound that comes; nothing as long as there is none.
+  /// The browser's statistics of the received sound; empty without sound.
   async soundStats() {
     const receiver = this.pc?.getReceivers().find(({ track }) => track.kind === 'audio');
     const report = await receiver?.getStats() ?? new Map();
     return [...report.values()].find(({ type }) => type === 'inbound-rtp') ?? {};
   }
 
-  /// Has the other member leave out sound, as that much has piled up here. Only Oriel knows how.
+  /// Asks the other member to skip the sound that has piled up here. Only Oriel can do that.
   skipSound(milliseconds) {
     if (this.#other?.isOriel) this.#tell({ event: 'skip', milliseconds });
   }
@@ -233,7 +233,7 @@ export class RoomSession {
       if (pc.connectionState === 'failed') {
         this.#closePeer();
         this.onstate('waiting');
-        // The other one may be there, though no path led to it.
+        // The other member may be there, but no path leads to it.
         this.#later = setTimeout(() => this.#offer(), 1.5 * this.#pause);
         this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE_MS);
       }
@@ -241,7 +241,7 @@ export class RoomSession {
     return pc;
   }
 
-  /// Uses the STUN and TURN servers that the page comes with, by logins of now.
+  /// Uses the page's STUN and TURN servers, with fresh logins.
   async #useServers(pc) {
     const options = { cache: 'no-store', signal: AbortSignal.timeout(SERVERS_MS) };
     const response = await fetch(location.href, options).catch(() => null);
@@ -269,7 +269,7 @@ export class RoomSession {
   }
 
   async #answer(sdp, sender) {
-    // Whoever offers beside the one who is connected is a third one.
+    // An offer beside the connected member is a third member's.
     if (this.pc?.connectionState === 'connected' && certificateIn(sdp) !== certificateOf(this.pc)) return;
     clearTimeout(this.#form);
     const pc = this.#openPeer();
@@ -279,7 +279,7 @@ export class RoomSession {
     await pc.setRemoteDescription({ type: 'offer', sdp });
     for (const transceiver of pc.getTransceivers()) {
       if (transceiver.receiver.track.kind !== 'video') continue;
-      // The other member takes it, or it does not.
+      // The other member may decline it.
       transceiver.direction = 'sendrecv';
       break;
     }
@@ -319,14 +319,14 @@ export class RoomSession {
     for (const candidate of this.#candidates.splice(0)) await pc.addIceCandidate(candidate).catch(() => {});
   }
 
-  /// Shows another track to the other member from now on; null for none. Where nobody is there, the first who comes gets it.
+  /// Shows another track to the other member; null for none. If nobody is there, the next member gets it.
   show(track) {
     this.track = track;
     this.#shownTo = null;
     this.#showTrack();
   }
 
-  /// The track is for the one who got it first. Another one gets it when the person shows it again.
+  /// The track is for the first member that got it. Another one gets it when the person shows it again.
   #showTrack() {
     const certificate = this.pc && certificateOf(this.pc);
     if (!certificate) return;
@@ -339,17 +339,17 @@ export class RoomSession {
   }
 }
 
-/// The certificate that a description names, by all its hashes.
+/// The certificate in a description, by all its hashes.
 function certificateIn(sdp) {
   return [...new Set(sdp.match(/^a=fingerprint:[^\r\n]*/gm))].join(' ');
 }
 
-/// That of the other side of a connection; null as long as it has not described itself.
+/// The certificate of the other side; null before its description.
 function certificateOf(pc) {
   return pc.remoteDescription && certificateIn(pc.remoteDescription.sdp);
 }
 
-/// Chromium makes one channel of two, and does not ask for what is lost of sound, unless its own description says so.
+/// Chromium mixes two channels into one, and does not request lost sound, unless its own description says so.
 function hearing({ type, sdp }) {
   const sound = /^a=fmtp:(\d+) (.*useinbandfec=1)(?!.*stereo)/m;
   return { type, sdp: sdp.replace(sound, 'a=rtcp-fb:$1 nack\r\na=fmtp:$1 $2;stereo=1') };
@@ -364,7 +364,7 @@ function result(request) {
   });
 }
 
-/// The certificate that this browser has at this address. Where nothing is kept, as in a private window, it is a new one.
+/// This browser's certificate at this address. If the browser stores nothing, as in a private window, it is a new one.
 async function certificate() {
   const fresh = () => RTCPeerConnection.generateCertificate({ name: 'ECDSA', namedCurve: 'P-256' });
   try {
@@ -382,7 +382,7 @@ async function certificate() {
   }
 }
 
-/// As session descriptions give it.
+/// In the form of session descriptions.
 async function fingerprint(certificate) {
   const pc = new RTCPeerConnection({ certificates: [certificate] });
   pc.createDataChannel('');

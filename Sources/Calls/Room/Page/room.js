@@ -1,4 +1,4 @@
-// The page of a room: the other member's picture, and what is shown to it.
+// The page of a room: the other member's picture, and the person's own.
 
 import { count } from './knock.js';
 import { buffered, excess, play } from './playback.js';
@@ -17,7 +17,7 @@ function decoded(text) {
 }
 
 const room = decoded(location.pathname.split('/').pop());
-const hasLongName = new TextEncoder().encode(room).length > 128;      // no server takes that
+const hasLongName = new TextEncoder().encode(room).length > 128;      // no server accepts more
 const url = new URL('socket.io/?EIO=4&transport=websocket', location.href);
 url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
 const session = new RoomSession(url, room);
@@ -49,8 +49,8 @@ const reasons = {
   lost: 'The other one is lost.',
   no_answer: 'Nobody has answered.',
 };
-let reason = null;      // why the other one is not there any more
-let isWithheld = false; // whether what was shown to one was stopped, as another one has come
+let reason = null;      // the reason why the other member is gone
+let isWithheld = false; // whether sharing has stopped, as another member has come
 
 function tell() {
   const withheld = isWithheld ? 'Somebody else is here now, so your sharing has stopped. ' : '';
@@ -61,7 +61,7 @@ session.onstate = state => {
   root.dataset.state = state;
   reason = null;
   const { isInside } = session;
-  if (!isInside) show(null);      // a camera goes on for nobody
+  if (!isInside) show(null);      // without a member, the camera stops
   $('leave').textContent = isInside ? 'Leave' : 'Join again';
   $('leave').classList.toggle('primary', !isInside);
   for (const id of ['screen', 'camera', 'fullscreen']) $(id).hidden = !isInside;
@@ -86,10 +86,10 @@ session.onstream = stream => {
   tell();
 };
 
-// -- What is heard
+// -- Sound
 
-let isBlocked = false;      // whether the browser waits for a click, which may be anywhere
-let sample = {};            // of what the browser told last of the sound
+let isBlocked = false;      // whether the browser waits for a click, anywhere
+let sample = {};            // the last statistics of the sound
 
 session.onsound = stream => {
   heard.srcObject = stream;
@@ -104,7 +104,7 @@ async function hear() {
   showSound();
 }
 
-/// Whether there is something to hear is known by the packets alone: a sender takes the stream in any case.
+/// Only the packets tell whether there is sound: a sender accepts the stream in any case.
 function showSound() {
   $('hear').hidden = !(isBlocked && sample.packetsReceived > 0);
 }
@@ -122,7 +122,7 @@ setInterval(async () => {
 for (const kind of ['pointerup', 'keyup']) addEventListener(kind, () => { if (isBlocked) hear(); });
 $('hear').onclick = hear;
 
-// -- What is shown
+// -- Sharing
 
 function show(stream) {
   isWithheld = false;
@@ -180,7 +180,7 @@ $('copy').onclick = async () => {
   try {
     await navigator.clipboard.writeText($('link').value);
   } catch {
-    if (!document.execCommand('copy')) return;      // pages without TLS have no clipboard; what is selected can be copied by hand
+    if (!document.execCommand('copy')) return;      // pages without TLS have no clipboard; a person can copy the selection
   }
   $('copy').textContent = 'Copied';
   setTimeout(() => { $('copy').textContent = 'Copy link'; }, 2000);

@@ -1,4 +1,4 @@
-// The buttons and keys, and the panels that they open.
+// The buttons and keys, and their panels.
 
 import { Refusal } from './session.js';
 import { listSpeakers, toggleSound } from './sound.js';
@@ -9,7 +9,7 @@ const root = document.documentElement;
 const $ = id => document.getElementById(id);
 const stage = $('stage'), video = $('video'), controls = $('controls');
 
-/// What the controls need of the page: `say`, `request`, `stats`, `link` and `viewers`.
+/// The page's functions for the controls: `say`, `request`, `stats`, `link` and `viewers`.
 let page;
 
 export function setUpControls(itsPage) {
@@ -20,7 +20,7 @@ const press = (id, pressed) => $(id).setAttribute('aria-pressed', pressed);
 const panels = { statistics: $('panel'), devices: $('device-panel') };
 const expand = id => $(id).setAttribute('aria-expanded', !panels[id].hidden);
 
-// A film over a thin link is sent smaller for a while; it is shown as large as before.
+// A film over a thin link is smaller for a while. It is shown at its former size.
 let full = { width: 0, height: 0 };
 
 function resize() {
@@ -108,12 +108,12 @@ document.onfullscreenchange = () => press('fullscreen', document.fullscreenEleme
 video.onenterpictureinpicture = () => press('pip', true);
 video.onleavepictureinpicture = () => press('pip', false);
 
-// A mouse drags the picture when it is larger than the window; fingers scroll it anyway.
+// A mouse drags a picture that is larger than the window; fingers scroll it anyway.
 stage.onpointermove = event => {
   if (event.pointerType === 'mouse' && event.buttons === 1) stage.scrollBy(-event.movementX, -event.movementY);
 };
 
-// The controls go when the mouse rests. Under a finger they stay until the picture is tapped.
+// The controls disappear when the mouse rests. On touch screens they stay until a tap on the picture.
 let rest, touched = matchMedia('(hover: none)').matches;
 
 function stir() {

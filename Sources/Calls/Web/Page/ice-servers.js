@@ -1,4 +1,4 @@
-/// The STUN and TURN servers that a response names:
+/// The STUN and TURN servers of a response:
 /// `Link: <stun:…>; rel="ice-server", <turn:…>; rel="ice-server"; username="…"; credential="…"`.
 export function iceServersOf(response) {
   const link = response.headers.get('Link') ?? '';

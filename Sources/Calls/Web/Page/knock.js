@@ -1,10 +1,10 @@
-// The form by which somebody asks to be let in, and the wait for an answer. The page shows each by its state.
+// The form for asking to be let in, and the wait for an answer. The page shows each by its state.
 
 const $ = id => document.getElementById(id);
 let clock;
 
 /// - ask: called with `{ name, note }`.
-/// - cancel: called when the person does not want to wait any more.
+/// - cancel: called when the person gives up waiting.
 export function setUpKnock({ ask, cancel }) {
   $('knock').onsubmit = event => {
     event.preventDefault();
@@ -19,7 +19,7 @@ export function setUpKnock({ ask, cancel }) {
   };
 }
 
-/// Tells how long somebody has waited, as long as the page's state is `asking`.
+/// Shows the time of waiting while the page's state is `asking`.
 export function count(name) {
   const since = Date.now();
   const tell = () => {

@@ -1,6 +1,5 @@
-// Watches a broadcast. One turn of `watch` is one connection to the sender: a session that brings the picture and a
-// stream of events that tells about the broadcast. When either breaks, the turn ends, and the next one begins a little
-// later.
+// Watches a broadcast. One turn of `watch` is one connection to the sender: a session with the picture, and a stream of
+// events about the broadcast. When either breaks, the turn ends, and the next one begins a little later.
 
 import { setUpControls } from './controls.js';
 import { setUpKnock } from './knock.js';
@@ -40,13 +39,13 @@ const troubles = {
 };
 
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
-const waits = ['denied', 'kicked', 'knocking', 'no_answer', 'rejected'];      // for the viewer
+const waits = ['denied', 'kicked', 'knocking', 'no_answer', 'rejected'];      // for a decision of the viewer
 const stops = [...waits, 'unable', 'busy', 'no_relay', 'asking'];
-const reasons = [...waits, 'unable', 'busy', 'no_relay', 'ended'];      // why there is no picture; no remark hides these
+const reasons = [...waits, 'unable', 'busy', 'no_relay', 'ended'];      // the reasons for no picture; no remark hides these
 let source = null;          // the state of the broadcast itself, from the events
 let viewers = null;
 let seen = false;           // whether there ever was a picture
-let said = null;            // a passing remark that takes the place of the sentence, until the state changes
+let said = null;            // a passing remark in place of the sentence, until the state changes
 let hush;
 
 function hear(event) {
@@ -93,7 +92,7 @@ function say(sentence) {
 const shortestDelay = 250, longestDelay = 4000;
 let delay = shortestDelay;
 let wake = () => {};
-let sender = new Sender(location.hash.slice(1));     // the fragment stays here: browsers send it to nobody
+let sender = new Sender(location.hash.slice(1));     // browsers never send the fragment
 let connection, session;
 
 function sleep(milliseconds) {
@@ -114,14 +113,14 @@ async function watch() {
     } catch (failure) {
       console.info(String(failure));
       await Promise.race([heed(drop(session), failure), new Promise(resolve => setTimeout(resolve, 1000))]);
-      // The events go on meanwhile; they tell why there is no picture.
+      // The events continue meanwhile, and give the reason for no picture.
       if (!connection.signal.aborted) await sleep(pauseAfter(failure));
     }
     connection.abort();
   }
 }
 
-/// Does not try again if this viewer was sent away. On a slow link, the page learns that when it already tries again.
+/// Stops trying if this viewer was sent away. On a slow link, the page learns that only when it already tries again.
 async function heed(leaving, failure) {
   const { sender: asked } = session;
   const reason = await leaving ?? failure.reason;
@@ -129,10 +128,10 @@ async function heed(leaving, failure) {
   seen = false;
   become('kicked');
   connection.abort();
-  shown?.pc.close();        // the sender would go on if the DELETE was lost too
+  shown?.pc.close();        // the sender would continue if the DELETE was lost too
 }
 
-/// The picture, and the events as soon as it is clear that the token is right. Both end only by throwing.
+/// The picture, and the events as soon as the token is known to be right. Both end only by throwing.
 function attend(session, signal) {
   const joining = session.join();
   const admitted = joining.catch(failure => { if (isDenied(failure)) throw failure; });
@@ -154,13 +153,13 @@ async function followEvents(signal) {
   }
 }
 
-/// The last picture would go with its peer connection, so that one stays until another picture takes its place.
+/// The last picture ends with its peer connection. So that connection stays until another picture replaces it.
 function drop(session) {
   if (session !== shown) session.pc.close();
   return session.leave();
 }
 
-/// Shows what went wrong and tells how long to wait.
+/// Shows the failure. Returns how long to wait.
 function pauseAfter({ status, reason, retryAfter, message }) {
   if (status === 401) {
     become('denied');
@@ -176,7 +175,7 @@ function pauseAfter({ status, reason, retryAfter, message }) {
   if (status === 429) say(message);
   const backoff = delay * (0.8 + 0.4 * Math.random());
   delay = Math.min(delay * 2, longestDelay);
-  // Pages that were turned away together must not come back together.
+  // Pages that were refused together must not return together.
   if (retryAfter) return retryAfter * (1 + Math.random() / 3);
   return source === 'stopped' ? longestDelay : backoff;
 }
@@ -224,19 +223,19 @@ function followTheBrowser() {
 
 // -- The picture
 
-// One stream for all sessions, in which only the track changes: the video element keeps the last picture, full screen
-// and picture-in-picture over any number of reconnections.
+// One stream for all sessions. Only its track changes: so the video element keeps the last picture, full screen and
+// picture-in-picture over any number of reconnections.
 const stream = new MediaStream();
 let shown = null;           // the session whose picture is on the stage
 
-/// The old track leaves the stage now that the new one has something to show.
+/// Replaces the old track once the new one has a picture.
 function present(presented) {
   for (const track of stream.getTracks()) stream.removeTrack(track);
   stream.addTrack(presented.receiver.track);
-  video.srcObject ??= stream;           // not before there is a picture: the page counts as loading until it comes
+  video.srcObject ??= stream;           // not before there is a picture: until then the page counts as loading
   play();
 
-  // A hidden page is told of no frames, so the decoder's count is used there.
+  // A hidden page gets no frame callbacks, so the decoder's count is used there.
   const poll = setInterval(async () => {
     if (presented === session && !presented.firstFrameAt && (await presented.stats()).framesDecoded) begin(presented);
     if (presented !== session || presented.left || presented.firstFrameAt) clearInterval(poll);

@@ -1,23 +1,23 @@
-// How old the picture on display is, and how often it froze.
+// The age of the picture on display, and its freezes.
 
-const since1900 = Date.UTC(1970) - Date.UTC(1900);      // abs-capture-time counts from there, as NTP does
-const longestWait = 50;     // ms from a callback to the display: Chromium expects that of a picture at rest seconds later
+const since1900 = Date.UTC(1970) - Date.UTC(1900);      // the epoch of abs-capture-time, as of NTP
+const longestWait = 50;     // ms from a callback to the display: for a picture at rest, Chromium expects seconds
 
 // Of frames, in ms.
-const lateness = 150;       // by which a late one comes later than the one before it
-const motion = 500;         // between two captures of a picture in motion, at the most
+const lateness = 150;       // the least lateness of a late one after the one before
+const motion = 500;         // the longest time between two captures in motion
 const isRest = captured => captured > 1900 && captured < 2200;      // a sender repeats a picture at rest each 2 s
 
 const tellsFrames = 'requestVideoFrameCallback' in HTMLVideoElement.prototype;
 
 export class PictureWatch {
-  age = null;               // ms from capture to display; null while nothing tells, or where the two clocks disagree
+  age = null;               // ms from capture to display; null if unknown, or if the two clocks disagree
   freezes = tellsFrames ? 0 : null;
   #last = null;             // the frame before
-  #pauses = 0;              // since the last count: of a picture that rested, or that froze as frames were lost
-  #losses = [0, 0];         // as of the last two counts
+  #pauses = 0;              // since the last count: of a picture at rest, or of a freeze after lost frames
+  #losses = [0, 0];         // the last two counts
 
-  /// A frame is about to be displayed, as requestVideoFrameCallback tells.
+  /// Records a frame that is about to be displayed, from requestVideoFrameCallback.
   show({ expectedDisplayTime, receiveTime, captureTime, rtpTimestamp }, receiver) {
     const now = performance.now();      // the callback's own time may lie before the frame was received
     const shownAt = Math.min(Math.max(expectedDisplayTime, now), now + longestWait);
@@ -31,7 +31,7 @@ export class PictureWatch {
     this.#look({ at: receiveTime ?? now, rtpTimestamp });
   }
 
-  /// The browser's own freezeCount takes each frame of a picture at rest for the end of a freeze.
+  /// The browser's own freezeCount counts each frame of a picture at rest as the end of a freeze.
   #look(frame) {
     const last = this.#last;
     this.#last = frame;
@@ -41,7 +41,7 @@ export class PictureWatch {
     else if (captured >= motion && !isRest(captured)) this.#pauses += 1;
   }
 
-  /// Takes in each second what the browser counts: a pause in which packets were lost was a freeze.
+  /// Adds the browser's counts, once a second. A pause with lost packets was a freeze.
   count({ nackCount = 0, pliCount = 0 }) {
     const losses = nackCount + pliCount;
     if (losses > this.#losses[0]) this.freezes += this.#pauses;

@@ -1,7 +1,8 @@
-// Sound without delay: what nobody plays waits in the browser's buffer, and all that comes later waits behind it.
+// Sound without delay. If an element does not play, sound waits in the browser's buffer, and all later sound waits
+// behind it.
 
-/// Plays an element; without its sound, if that is not wanted, or where the browser lets a page sound only after a click. Resolves
-/// to whether it waits for that click.
+/// Plays an element. It is muted if sound is unwanted, or if the browser allows sound only after a click. Resolves to
+/// whether it waits for that click.
 export async function play(element, wanted = true) {
   element.muted = !wanted;
   try {
@@ -15,25 +16,25 @@ export async function play(element, wanted = true) {
   return true;
 }
 
-/// How long sound has waited since an earlier report of `getStats`, and how long the browser wants it to, in milliseconds; NaN if
-/// nothing was played, or the browser does not tell.
+/// The sound's mean wait since an earlier report of `getStats`, and the browser's target, in milliseconds; NaN if
+/// nothing was played, or if unknown.
 export function buffered(inbound, before) {
   const since = key => inbound[key] - (before[key] ?? 0);
   const mean = key => 1000 * since(key) / since('jitterBufferEmittedCount');
   return { buffer: mean('jitterBufferDelay'), target: mean('jitterBufferTargetDelay') };
 }
 
-// In milliseconds. The mean of Chromium's buffer is some 30 below its target where nothing has piled up. A browser that tells no
+// In milliseconds. Without a backlog, the mean of Chromium's buffer is some 30 below its target. A browser without a
 // target may need more than `usualBuffer`.
 const packet = 20, lowBuffer = -10, usualBuffer = 60, bearableExcess = 80, longExcess = 200;
-let skippedUntil = 0;       // until when what was left out has not yet shown in the buffer
+let skippedUntil = 0;       // the instant at which the buffer shows the last skip
 
-/// How much of the buffer to have left out now, in milliseconds; null for nothing. Browsers shorten speech and silence, and never
-/// music or noise. One packet at a time is left out without a gap; a long excess would take too many, and goes at once.
+/// The sound to skip now, in milliseconds; null for none. Browsers shorten speech and silence, and never music or
+/// noise. Skipping one packet leaves no gap. A long excess would take too many skips, and goes at once.
 export function excess(buffer, target) {
   const length = Math.min(buffer - (target || usualBuffer), 5000), now = performance.now();
   if (!(length > (target ? lowBuffer : bearableExcess)) || now < skippedUntil) return null;
-  // What the buffer holds is played first, and the figure is that of a second.
+  // The buffer's content is played first, and the figure is the mean of a second.
   skippedUntil = now + buffer + 2000;
   return length > longExcess ? Math.round(length) : packet;
 }

@@ -1,4 +1,4 @@
-// The sender as the page sees it: its requests, its events, and a session by WHEP (draft-ietf-wish-whep-04).
+// The page's view of the sender: its requests, its events, and a session by WHEP (draft-ietf-wish-whep-04).
 
 import { iceServersOf } from './ice-servers.js';
 import { PictureWatch } from './picture.js';
@@ -13,7 +13,7 @@ export class Refusal extends Error {
   }
 }
 
-/// By this, the sender knows again a viewer that it has let in.
+/// By this key, the sender recognizes a viewer that it has let in.
 const viewerKey = (() => {
   const name = 'oriel-viewer';
   const fresh = crypto.getRandomValues(new Uint32Array(4)).join('');
@@ -21,14 +21,14 @@ const viewerKey = (() => {
     const known = localStorage.getItem(name) ?? fresh;
     localStorage.setItem(name, known);
     return known;
-  } catch {                 // storage is blocked: this page alone is known
+  } catch {                 // storage is blocked: the key is this page's only
     return fresh;
   }
 })();
 
-/// The sender, asked with one token.
+/// The sender, with one token.
 export class Sender {
-  knock = null;             // `{ name, note }` of a viewer who asks to be let in
+  knock = null;             // `{ name, note }` of a viewer that asks to be let in
 
   constructor(token) {
     this.token = token;
@@ -64,10 +64,10 @@ function within(milliseconds, promise) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/// A number that is one, or null.
+/// A finite number, or null.
 const known = number => Number.isFinite(number) ? number : null;
 
-/// By this header extension a browser can tell the age of a picture, as far as the two clocks agree.
+/// By this header extension a browser knows the age of a picture, as far as the two clocks agree.
 function offerCaptureTime(transceiver) {
   const extensions = transceiver.getHeaderExtensionsToNegotiate?.() ?? [];
   for (const extension of extensions) {
@@ -79,12 +79,12 @@ function offerCaptureTime(transceiver) {
 export class Session {
   pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', iceCandidatePoolSize: 1 });
   firstFrameAt = null;
-  onpicture = () => {};     // called when there is something to show
+  onpicture = () => {};     // called when there is a picture
   picture = new PictureWatch();
   candidates = [];
-  answered = new Promise(done => { this.noteAnswer = done; });      // the sender's answer is applied
-  knowsAll = false;         // of the sender's candidates
-  withdrawal = new AbortController();       // of the request of somebody who waits to be let in
+  answered = new Promise(done => { this.noteAnswer = done; });      // once the sender's answer is applied
+  knowsAll = false;         // whether all of the sender's candidates are known
+  withdrawal = new AbortController();       // cancels the request of a viewer that waits to be let in
   sample = { timestamp: performance.timeOrigin + performance.now() };
   soundSample = this.sample;
 
@@ -96,7 +96,7 @@ export class Session {
     this.receiver.jitterBufferTarget = 0;
     if ('playoutDelayHint' in this.receiver) this.receiver.playoutDelayHint = 0;
 
-    // Where the browser lends a microphone, it can speak later without another offer.
+    // If the browser lends a microphone, it can speak later without another offer.
     const direction = navigator.mediaDevices?.getUserMedia ? 'sendrecv' : 'recvonly';
     this.sound = this.pc.addTransceiver('audio', { direction });
     offerCaptureTime(this.sound);
@@ -104,16 +104,16 @@ export class Session {
 
     this.receiver.track.addEventListener('unmute', () => this.onpicture(), { once: true });
     this.pc.onicecandidate = ({ candidate }) => {
-      if (candidate?.candidate !== '') this.trickle(candidate?.candidate);      // Firefox tells of the end twice
+      if (candidate?.candidate !== '') this.trickle(candidate?.candidate);      // Firefox reports the end twice
     };
   }
 
   /// Asks the sender to let this viewer in.
   async join() {
-    // The offer is sent before it is applied: gathering begins with setLocalDescription, and by then the answer has
-    // told which ICE servers to use.
+    // The offer is sent before it is applied: gathering begins with setLocalDescription, and needs the ICE servers of
+    // the answer.
     const { type, sdp } = await this.pc.createOffer();
-    // Chromium makes one channel of two, and does not ask for what is lost of sound, unless its own description says so.
+    // Chromium mixes two channels into one, and does not request lost sound, unless its own description says so.
     const sound = /^a=fmtp:(\d+) (.*useinbandfec=1)(?!.*stereo)/m;
     this.offer = { type, sdp: sdp.replace(sound, 'a=rtcp-fb:$1 nack\r\na=fmtp:$1 $2;stereo=1') };
     const { knock } = this.sender;
@@ -126,15 +126,15 @@ export class Session {
     const joining = this.sender.request('whep', request).then(response => {
       this.resource = new URL(response.headers.get('Location'), response.url);
       this.etag = response.headers.get('ETag');
-      if (this.left) this.leave();      // the page had given up before the sender let it in
+      if (this.left) this.leave();      // the page gave up before the sender let it in
       return response;
     });
-    // Who knocks waits for a person.
+    // A viewer that knocks waits for a person.
     this.response = await (knock ? joining : within(10_000, joining));
-    this.sender.knock = null;       // whoever was let in is known
+    this.sender.knock = null;       // a viewer that was let in is known
   }
 
-  /// Shows what the sender sends. Ends only by throwing, when the connection failed.
+  /// Shows the sender's picture. Ends only by throwing, when the connection has failed.
   async run() {
     const { pc, offer, response } = this;
     const iceServers = iceServersOf(response);
@@ -164,8 +164,8 @@ export class Session {
     });
   }
 
-  /// Packets of a picture at rest come once a second too. A viewer that has moved to another network may wait in vain although
-  /// ICE finds nothing wrong, as the sender uses the old path.
+  /// A picture at rest brings packets once a second too. A viewer on a new network may wait in vain while ICE finds no
+  /// fault, as the sender uses the old path.
   watchForSilence(lost) {
     let packets = 0, since = performance.now();
     const watch = setInterval(async () => {
@@ -179,8 +179,8 @@ export class Session {
     }, 1000);
   }
 
-  /// Sends what has gathered within 50 ms as one fragment (RFC 8840). A lost fragment does no harm: this side's checks
-  /// make it known as a peer-reflexive candidate.
+  /// Sends the candidates of 50 ms as one fragment (RFC 8840). A lost fragment does no harm: this side's checks make
+  /// its candidates known as peer-reflexive ones.
   trickle(candidate) {
     if (!this.candidates.length) setTimeout(() => this.sendCandidates(), 50);
     this.candidates.push(candidate ? `a=${candidate}` : 'a=end-of-candidates');
@@ -191,12 +191,12 @@ export class Session {
     if (this.resource) this.exchange(lines).catch(() => {});
   }
 
-  /// The sender answers as soon as it knows one of its candidates, and tells of others when it is asked: an empty fragment waits for them.
+  /// The sender answers as soon as it knows one of its candidates. An empty fragment waits for further ones.
   async followCandidates() {
     while (!this.left && !this.knowsAll && await this.exchange([]));
   }
 
-  /// Sends lines of a fragment, and takes the sender's candidates if the response has some. Resolves to whether it has.
+  /// Sends lines of a fragment, and adds the sender's candidates from the response. Resolves to whether there were any.
   async exchange(lines) {
     const { sdp } = this.pc.localDescription;
     const line = pattern => sdp.match(pattern)[0];
@@ -213,8 +213,9 @@ export class Session {
     return true;
   }
 
-  /// Ends the session at the sender, as soon as it has an address there. The peer connection stays, and with it the last
-  /// picture. Resolves, however late, to why the sender had ended the session before; null if it had not or does not say why.
+  /// Ends the session at the sender, as soon as it has an address there. The peer connection stays, and with it the
+  /// last picture. Resolves, however late, to the reason why the sender had already ended the session; null if there is
+  /// none.
   leave() {
     this.left = true;
     this.withdrawal.abort();
@@ -225,7 +226,7 @@ export class Session {
     return leaving.then(() => null, ({ reason }) => reason ?? null);
   }
 
-  /// What the sender knows of the way to here; null if it does not say.
+  /// The sender's facts about the link to this page; null if unknown.
   async link() {
     const name = this.resource?.pathname.split('/').pop();
     try {
@@ -237,14 +238,14 @@ export class Session {
 
   // -- Sound
 
-  /// Whether the sender takes what this viewer says.
+  /// Whether the sender accepts this viewer's voice.
   canTalk() {
     return ['sendrecv', 'sendonly'].includes(this.sound.currentDirection);
   }
 
   /// Asks the sender to let this viewer speak.
   async askToTalk() {
-    await this.stopping;        // what is withdrawn first must come first
+    await this.stopping;        // an earlier withdrawal must arrive first
     return (await within(10_000, this.sender.request(`${this.resource}/talk`, { method: 'POST' }))).json();
   }
 
@@ -253,13 +254,13 @@ export class Session {
     this.stopping = this.sender.request(`${this.resource}/talk`, { method: 'DELETE' }).catch(() => {});
   }
 
-  /// How loud the microphone is, 0 to 1.
+  /// The microphone's level, 0 to 1.
   async microphoneLevel() {
     const report = await this.sound.sender.getStats();
     return [...report.values()].find(entry => entry.type === 'media-source')?.audioLevel ?? 0;
   }
 
-  /// Has the sender leave out sound, as that much has piled up here.
+  /// Asks the sender to skip the sound that has piled up here.
   skipSound(milliseconds) {
     const request = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: `${milliseconds}` };
     return this.sender.request(`${this.resource}/skip`, request);
@@ -295,7 +296,7 @@ export class Session {
     const address = ({ candidateType, protocol, address, port } = {}) =>
       candidateType ? `${candidateType} ${protocol} ${address || '?'}:${port}` : null;
 
-    // Rates are taken over the last half second at least.
+    // Rates are measured over at least the last half second.
     const since = key => inbound[key] - (this.sample[key] ?? 0);
     const recent = {
       bitrateBps: known(8000 * since('bytesReceived') / since('timestamp')),

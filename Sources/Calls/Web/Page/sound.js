@@ -5,14 +5,15 @@ import { excess, play as playOrMute } from './playback.js';
 const $ = id => document.getElementById(id);
 const button = $('sound'), pill = $('hear'), element = $('heard'), speakers = $('speakers');
 
-// One stream for all sessions, in which only the track changes: a browser that has let it sound once asks for no second click.
+// One stream for all sessions, in which only the track changes: a browser that allowed its sound once asks for no
+// second click.
 const stream = new MediaStream();
 let session = null;
-let wanted = true;          // whether the viewer wants to hear something
+let wanted = true;          // whether the viewer wants sound
 let blocked = false;        // whether the browser waits for a click
-let audible = false;        // whether there was something to hear
+let audible = false;        // whether there was audible sound
 
-/// Goes on with the sound of another session.
+/// Continues with the sound of another session.
 export function hear(another) {
   session = another;
   for (const track of stream.getTracks()) stream.removeTrack(track);
@@ -28,7 +29,7 @@ function play() {
   });
 }
 
-/// Turns the sound on or off. Where the browser waits for a click, this was it.
+/// Turns the sound on or off. If the browser waits for a click, this was it.
 export function toggleSound() {
   wanted = blocked || !wanted;
   play();
@@ -43,7 +44,7 @@ function render() {
   button.title = on ? 'Turn the sound off (m)' : 'Turn the sound on (m)';
 }
 
-/// Whether there is something to hear is known by the packets alone: a sender takes the stream in any case.
+/// Only the packets tell whether there is sound: a sender accepts the stream in any case.
 export async function showSound() {
   const { soundPackets, soundLevel, soundBufferMs, soundTargetMs } = await session?.soundStats() ?? {};
   if (soundPackets > 0 && !audible) {
@@ -65,7 +66,7 @@ for (const kind of ['pointerup', 'keyup']) {
 
 // -- The device
 
-/// Lists the devices to hear by, where the browser lets a page choose.
+/// Lists the speakers, if the browser lets a page choose.
 export async function listSpeakers(devices) {
   const outputs = devices.filter(({ kind }) => kind === 'audiooutput');
   $('speaker-choice').hidden = !element.setSinkId || !outputs.length;

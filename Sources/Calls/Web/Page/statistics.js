@@ -1,4 +1,4 @@
-// The panel of statistics: five rows that everybody understands, and more for those who ask.
+// The panel of statistics: five rows for everybody, and further ones on demand.
 
 const panel = document.getElementById('panel');
 
@@ -48,10 +48,10 @@ function fill(list, rows) {
 
 const lists = panel.querySelectorAll('dl');
 const cells = [...fill(lists[0], main), ...fill(lists[1], more)];
-const further = {};     // what only the sender knows of, by name
+const further = {};     // the sender's facts, by name
 let refresh;
 
-/// Shows or hides the panel, which is filled each second while it is shown.
+/// Shows or hides the panel. While shown, it is filled each second.
 ///
 /// - measure: the present figures.
 export function toggleStatistics(measure) {

@@ -1,4 +1,5 @@
-// The viewer's microphone. It is open only while the viewer wants to be heard, and sends only while the sender lets it.
+// The viewer's microphone. It is open only while the viewer wants to be heard, and sends only with the sender's
+// permission.
 
 import { fill } from './sound.js';
 
@@ -28,7 +29,7 @@ const refusals = {
   429: 'You have asked too often.',
 };
 
-/// How long the microphone stays open while nobody can hear it, and while nobody answers.
+/// How long the microphone stays open without a connection, and without an answer.
 const longestGap = 15_000, longestWait = 120_000;
 
 const root = document.documentElement;
@@ -36,10 +37,10 @@ let say;
 let session = null;
 let state = 'off';          // off, opening the microphone, asking the sender, or on
 let microphone = null;      // its track, while it is open
-let turn = 0;               // counts the changes of mind
-let opening = 0;            // counts the microphones that were opened or closed
-let number;                 // of the events; it changes with what viewers may say. Undefined where none may say anything
-let liveAt = 0;             // when the connection was there last, by the clock of the day, which goes on while a machine sleeps
+let turn = 0;               // counts the viewer's decisions
+let opening = 0;            // counts the openings and closings of the microphone
+let number;                 // of the events; changes with viewers' rights to speak. Undefined if no viewer can speak
+let liveAt = 0;             // when the connection was last there, by the wall clock, which continues while a machine sleeps
 let askedAt = 0;
 
 export function setUpTalk(itsSay) {
@@ -55,7 +56,7 @@ function become(next) {
   $('speech').textContent = news[next];
 }
 
-/// Hears of the events whether something has changed, for this viewer or another one.
+/// Learns from the events whether a right to speak has changed, for this viewer or another one.
 export function noteTalk(another) {
   if (another === number) return;
   number = another;
@@ -63,13 +64,13 @@ export function noteTalk(another) {
   follow().catch(() => {});       // asks again soon
 }
 
-/// Where the browser lends no microphone, the button says so.
+/// If the browser lends no microphone, the button says so.
 function show() {
   button.hidden = number === undefined || navigator.mediaDevices && !session?.canTalk();
   if (!button.hidden) $('devices').hidden = false;
 }
 
-/// Goes on in another session, where the viewer has to be let in to speak again.
+/// Continues in another session, where the viewer has to be let in to speak again.
 export function talkIn(another) {
   session = another;
   show();
@@ -101,7 +102,7 @@ function fail(failure) {
   say(sentence ? sentence + again : troubles[failure.name] ?? 'The microphone does not work.');
 }
 
-/// Tells whether it is open: meanwhile it may have been closed, or another one opened.
+/// Resolves to whether it is open. Meanwhile it may have been closed, or another one opened.
 async function open() {
   close();
   const mine = opening;
@@ -140,7 +141,7 @@ async function ask() {
     wait();
     heed(talk);
   } catch (failure) {
-    // Another session asks for itself.
+    // Another session asks by itself.
     if (asked === session) throw failure;
   }
 }
@@ -158,7 +159,7 @@ function end() {
   session.stopTalking();
 }
 
-/// Closes the microphone, where there is nobody any more who hears it.
+/// Closes the microphone once nobody can hear it.
 export function stopTalk() {
   if (state !== 'off') end();
 }
@@ -167,7 +168,7 @@ function send() {
   if (state === 'on') session.sound.sender.replaceTrack(microphone);
 }
 
-/// What the sender says of this viewer: `off`, `none`, `asked`, `granted` or `speaking`.
+/// The sender's state of this viewer: `off`, `none`, `asked`, `granted` or `speaking`.
 function heed(talk) {
   const granted = talk === 'granted' || talk === 'speaking';
   if (state === 'asking' && granted) {
@@ -183,7 +184,7 @@ function heed(talk) {
   }
 }
 
-/// Looks whether the viewer may still speak. Without a wish to speak, the sender is not asked.
+/// Checks whether the viewer may still speak. Without a wish to speak, the sender is not asked.
 async function follow() {
   if (state !== 'asking' && state !== 'on') return;
   const asked = session, mine = turn;
@@ -193,7 +194,7 @@ async function follow() {
   button.style.setProperty('--level', level ?? 0);
 }
 
-// -- How long it stays open
+// -- The time that it stays open
 
 const isForgotten = () => state !== 'off' && Date.now() - liveAt > longestGap;
 
@@ -202,7 +203,7 @@ function giveUp() {
   say('The connection was lost, so your microphone is off.');
 }
 
-/// To be called each second, with whether the connection is there.
+/// Call it each second, with whether there is a connection.
 export async function tickTalk(isLive) {
   if (isForgotten()) return giveUp();
   $('speech').textContent = isLive || state === 'off' ? news[state] : unheard;
@@ -228,7 +229,7 @@ microphones.onchange = async () => {
   const mine = turn;
   try {
     if (!await open() || mine !== turn) return;
-    // Whoever chooses another one before the first is open has not asked yet.
+    // A viewer that chooses another one before the first is open has not asked yet.
     if (state === 'opening') await ask();
     else send();
   } catch (failure) {
