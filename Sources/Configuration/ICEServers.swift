@@ -29,7 +29,7 @@ package struct TURNServer: Spelled, CustomStringConvertible {
     package let host: String
     package let port: UInt16
     package let transport: TURNTransport
-    /// Nil where a secret makes it.
+    /// Nil if a secret makes it.
     package let login: Login?
 
     package init(spelling text: String) throws(ConfigurationError) {

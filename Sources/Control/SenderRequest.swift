@@ -19,7 +19,7 @@ package enum SenderRequest: ControlRequest, Equatable {
     /// A new call, with its settings. Secrets go this way, as everybody on the machine can read a command line. Each
     /// setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
     package struct Addition: Codable, Sendable, Equatable {
-        /// As the command line names it.
+        /// In the words of the command line.
         package var name: String
         /// The settings of its kind, by names such as `whipToken`.
         package var settings: [String: Setting]

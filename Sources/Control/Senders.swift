@@ -81,8 +81,8 @@ package struct Senders {
     /// The only sender with a participant or knock of a number. Each sender counts its own.
     ///
     /// - Parameters:
-    ///   - somebody: whom, for people, such as `viewer 2`.
-    ///   - does: what that one does, such as `looks in`.
+    ///   - somebody: the participant or knock, for people, such as `viewer 2`.
+    ///   - does: its verb, such as `looks in`.
     ///   - reports: of all senders, if they have been asked already.
     package func holder(
         of somebody: String,

@@ -17,7 +17,7 @@ package struct Snapshot: Sendable {
 
         /// Nil if the sender gave no answer.
         package var report: SenderSnapshot? { try? answer.get() }
-        /// Why the sender gave no answer, for people; nil if it answered.
+        /// The reason why there is no answer, for people; nil if there is one.
         package var problem: String? { if case .failure(let error) = answer { "\(error)" } else { nil } }
     }
 

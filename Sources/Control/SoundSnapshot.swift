@@ -33,9 +33,9 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         package var volume = SoundWish.loudest
         /// Samples that wait for playback.
         package var bufferMs = 0.0
-        /// How often there was nothing to play in the middle of speech.
+        /// How many times samples ran out in the middle of speech.
         package var underruns = 0
-        /// How much playback is slowed down to keep up with the device's clock, in millionths.
+        /// How much playback is slowed down to follow the device's clock, in millionths.
         package var stretchPpm = 0.0
     }
 
@@ -50,7 +50,7 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
     package var levelDbfs: Double?
     package var streams: [Stream] = []
     package var blocksWritten: UInt64 = 0
-    /// Present problems, a sentence each.
+    /// One sentence each.
     package var problems: [String] = []
     package var playback = Playback()
 
