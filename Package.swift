@@ -92,7 +92,7 @@ let package = Package(
         ),
         .target(
             name: "Configuration",
-            dependencies: ["FrameBridge", "HTTP", "JSON", "Media", "Pixels", "Posix"],
+            dependencies: ["FrameBridge", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix"],
             swiftSettings: safe
         ),
         .target(name: "JSON", swiftSettings: safe),

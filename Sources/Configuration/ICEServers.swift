@@ -1,4 +1,5 @@
 import HTTP
+package import ICE
 
 /// `HOST` or `HOST:PORT`, with or without `stun:`.
 package struct STUNServer: Spelled {
@@ -20,10 +21,6 @@ package struct STUNServer: Spelled {
 /// password may have percent escapes (RFC 3986 §2.1), and must have one for a colon in the user. With a secret, which
 /// makes both, they are left out.
 package struct TURNServer: Spelled, CustomStringConvertible {
-    package enum Transport: String, Sendable {
-        case udp, tcp, tls
-    }
-
     package struct Login: Equatable, Sendable {
         package let username: String
         package let password: String
@@ -31,7 +28,7 @@ package struct TURNServer: Spelled, CustomStringConvertible {
 
     package let host: String
     package let port: UInt16
-    package let transport: Transport
+    package let transport: TURNTransport
     /// Nil if a secret makes it.
     package let login: Login?
 
@@ -39,12 +36,12 @@ package struct TURNServer: Spelled, CustomStringConvertible {
         let form = ConfigurationError("give [turns:]USER:PASSWORD@HOST[:PORT][?transport=tcp]")
         let isSecure = text.hasPrefix("turns:")
         var rest = isSecure ? text.dropFirst(6) : text.hasPrefix("turn:") ? text.dropFirst(5) : text[...]
-        var transport = isSecure ? Transport.tls : .udp
+        var transport = isSecure ? TURNTransport.tls : .udp
         let at = rest.lastIndex(of: "@")
         if let mark = rest[(at ?? rest.startIndex)...].lastIndex(of: "?") {
             let parameter = rest[mark...].split(separator: "=")
             guard parameter.count == 2, parameter[0] == "?transport",
-                let known = Transport(rawValue: String(parameter[1])),
+                let known = TURNTransport(rawValue: String(parameter[1])),
                 known == .tcp || known == .udp && !isSecure
             else { throw form }
             if !isSecure { transport = known }
@@ -72,14 +69,7 @@ package struct TURNServer: Spelled, CustomStringConvertible {
     }
 
     /// For people, without the login.
-    package var description: String {
-        let place = "\(urlHost(host)):\(port)"
-        return switch transport {
-        case .udp: "turn:\(place)"
-        case .tcp: "turn:\(place)?transport=tcp"
-        case .tls: "turns:\(place)"
-        }
-    }
+    package var description: String { transport.address(of: "\(urlHost(host)):\(port)") }
 }
 
 /// A host in the form of URLs: an IPv6 address in brackets.

@@ -42,7 +42,6 @@ package final class ControlClient<Status: Codable & Sendable> {
         }
     }
 
-    /// Waits until the request is carried out.
     @discardableResult
     package func done(until deadline: Instant) throws(ControlError) -> Visitor? {
         switch try reply(until: deadline) {
@@ -52,7 +51,6 @@ package final class ControlClient<Status: Codable & Sendable> {
         }
     }
 
-    /// Waits for the requested status.
     package func status(until deadline: Instant) throws(ControlError) -> Status {
         guard case .status(let status) = try reply(until: deadline) else { throw .babbles(process) }
         return status
@@ -65,7 +63,6 @@ extension SenderClient {
     /// The longest time of one request to all senders.
     package static var patience: Duration { .seconds(2) }
 
-    /// Sends a request to a sender, without waiting for the reply.
     package convenience init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
         // A reply may list thousands of viewers.
         self.init(to: .sender(pid: folder.pid), asking: request, until: deadline, replyLimit: 4 << 20) {
@@ -83,7 +80,6 @@ package struct SoundClient {
 
     package init(of directory: BridgeDirectory) { self.directory = directory }
 
-    /// Sends a request, and waits until it is carried out or refused.
     package func ask(for request: SoundRequest) throws(ControlError) {
         let deadline: Instant = MonotonicClock.now() + Self.patience
         try client(asking: request, until: deadline).done(until: deadline)

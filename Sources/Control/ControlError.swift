@@ -1,7 +1,6 @@
 import Glibc
 package import Posix
 
-/// A process that takes commands.
 package enum ControlledProcess: Equatable, Sendable {
     case sender(pid: Int32)
     /// The sound process of the broadcast in a folder; without a number if nobody holds its lock.
@@ -19,7 +18,6 @@ package enum ControlledProcess: Equatable, Sendable {
 package enum ControlError: Error, Equatable, CustomStringConvertible {
     /// The process has ended, or has no socket.
     case gone(ControlledProcess)
-    /// The process did not answer in time.
     case hangs(ControlledProcess)
     /// The process's reply makes no sense, or is not whole.
     case babbles(ControlledProcess)

@@ -12,7 +12,6 @@ package enum SenderRequest: ControlRequest, Equatable {
     case reject(knock: Int)
     /// Removes the guests of a name; nil for all. They have to knock the next time.
     case forget(name: String?)
-    /// Changes the target of rate control of all renditions, in bits a second.
     case setBitrate(bitrateBps: Int)
     case add(call: Addition)
     case leave(call: String)
@@ -20,16 +19,6 @@ package enum SenderRequest: ControlRequest, Equatable {
     /// A new call, with its settings. Secrets go this way, as everybody on the machine can read a command line. Each
     /// setting stands beside the name, such as `{"name":"rtp://h:5004","local_port":5006}`.
     package struct Addition: Codable, Sendable, Equatable {
-        private struct Key: CodingKey {
-            static let name = Key(stringValue: "name")
-
-            let stringValue: String
-            var intValue: Int? { nil }
-
-            init(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
-
         /// In the words of the command line.
         package var name: String
         /// The settings of its kind, by names such as `whipToken`.
@@ -40,18 +29,16 @@ package enum SenderRequest: ControlRequest, Equatable {
         }
 
         package init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            name = try container.decode(String.self, forKey: .name)
-            settings = [:]
-            for key in container.allKeys where key.stringValue != Key.name.stringValue {
-                settings[key.stringValue] = try container.decodeIfPresent(Setting.self, forKey: key)
+            var members = try [String: Setting](from: decoder)
+            guard case .text(let name)? = members.removeValue(forKey: "name") else {
+                throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "no name"))
             }
+            self.init(name: name, settings: members)
         }
 
         package func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(name, forKey: .name)
-            for (name, setting) in settings { try container.encode(setting, forKey: Key(stringValue: name)) }
+            // With a container of its own, the keys are in snake_case.
+            try settings.merging(["name": .text(name)]) { setting, _ in setting }.encode(to: encoder)
         }
     }
 

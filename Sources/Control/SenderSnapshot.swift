@@ -76,7 +76,6 @@ package struct SenderSnapshot: Codable, Sendable {
         /// Its note for the person who answers; may be empty.
         package var note: String
         package var address: String
-        /// Seconds since it knocked.
         package var sinceS: Double
 
         package init(id: Int, name: String, note: String, address: String, sinceS: Double) {
@@ -110,23 +109,7 @@ package struct SenderSnapshot: Codable, Sendable {
     /// The viewers that wait to be let in; absent without `--accept ask` or `known`.
     package var knocks: [Knock]?
 
-    package init(
-        calls: [Call],
-        bitrateBps: Int,
-        quantizer: Int? = nil,
-        limit: Limit? = nil,
-        sound: Sound? = nil,
-        viewers: [ViewerSnapshot],
-        servers: [Server]? = nil,
-        knocks: [Knock]? = nil
-    ) {
-        self.calls = calls
-        self.bitrateBps = bitrateBps
-        self.quantizer = quantizer
-        self.limit = limit
-        self.sound = sound
-        self.viewers = viewers
-        self.servers = servers
-        self.knocks = knocks
+    package init(calls: [Call], bitrateBps: Int, viewers: [ViewerSnapshot]) {
+        (self.calls, self.bitrateBps, self.viewers) = (calls, bitrateBps, viewers)
     }
 }

@@ -9,22 +9,21 @@ package struct Senders {
     package init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
 
     /// Asks all senders for their status. Senders that have ended meanwhile are left out.
-    package func reports() -> [(pid: Int32, report: Result<SenderSnapshot, ControlError>)] {
+    package func reports() -> [Snapshot.Sender] {
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         // All are asked before the first reply is awaited. So a sender that hangs takes no time from the others.
         let asked = SenderFolder.all(in: broadcast).map { folder in
             (folder.pid, SenderClient(to: folder, asking: .status, until: deadline))
         }
         return asked.compactMap { pid, sender in
-            do throws(ControlError) { return (pid, .success(try sender.status(until: deadline))) } catch .gone {
-                return nil
+            do throws(ControlError) {
+                return Snapshot.Sender(pid: pid, .success(try sender.status(until: deadline)))
             } catch {
-                return (pid, .failure(error))
+                return error == .gone(.sender(pid: pid)) ? nil : Snapshot.Sender(pid: pid, .failure(error))
             }
         }
     }
 
-    /// The only sender.
     package func only() throws(ControlError) -> Int32 {
         let pids = SenderFolder.all(in: broadcast).map(\.pid)
         guard let pid = pids.first else { throw noSender() }
@@ -35,7 +34,6 @@ package struct Senders {
         return pid
     }
 
-    /// Asks one sender for its status.
     package func report(of pid: Int32) throws(ControlError) -> SenderSnapshot {
         guard let folder = SenderFolder.all(in: broadcast).first(where: { $0.pid == pid }) else { throw noSender(pid) }
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
@@ -85,28 +83,22 @@ package struct Senders {
     /// - Parameters:
     ///   - somebody: the participant or knock, for people, such as `viewer 2`.
     ///   - does: its verb, such as `looks in`.
+    ///   - reports: of all senders, if they have been asked already.
     package func holder(
         of somebody: String,
         who does: String,
+        in reports: [Snapshot.Sender]? = nil,
         where has: (SenderSnapshot) -> Bool
     ) throws(ControlError) -> Int32 {
-        try holder(of: somebody, who: does, in: reports(), where: has)
-    }
-
-    private func holder(
-        of somebody: String,
-        who does: String,
-        in reports: [(pid: Int32, report: Result<SenderSnapshot, ControlError>)],
-        where has: (SenderSnapshot) -> Bool
-    ) throws(ControlError) -> Int32 {
+        let reports = reports ?? self.reports()
         guard !reports.isEmpty else { throw noSender() }
-        let holders = reports.filter { _, report in (try? report.get()).map(has) ?? false }
+        let holders = reports.filter { $0.report.map(has) ?? false }
         if holders.count > 1 {
             let pids = holders.map { "\($0.pid)" }.joined(separator: " or ")
             throw .notOneSender("several senders have a \(somebody): say which by --sender \(pids)")
         }
         if let holder = holders.first { return holder.pid }
-        for (_, report) in reports { _ = try report.get() }
+        for sender in reports { _ = try sender.answer.get() }
         throw .notOneSender("no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
     }
 
@@ -118,7 +110,7 @@ package struct Senders {
     package func holder(ofCall name: String, isTold: Bool) throws(ControlError) -> Int32 {
         func names(_ status: SenderSnapshot) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
         let reports = reports()
-        let told = reports.compactMap { _, report in (try? report.get()).map(names) }
+        let told = reports.compactMap(\.report).map(names)
         let all = told.joined()
         // A sender that does not answer may have it.
         guard all.isEmpty || all.contains(name) || told.count < reports.count else {
@@ -135,10 +127,5 @@ package struct Senders {
 
 /// - Throws: the first error.
 private func firstVisitor(_ results: [Result<Visitor?, ControlError>]) throws(ControlError) -> Visitor? {
-    var first: Visitor?
-    for result in results {
-        let visitor = try result.get()
-        first = first ?? visitor
-    }
-    return first
+    try results.map { result throws(ControlError) in try result.get() }.lazy.compactMap(\.self).first
 }

@@ -9,18 +9,16 @@ package struct Snapshot: Sendable {
 
     package struct Sender: Sendable {
         package let pid: Int32
-        /// Nil if the sender gave no answer.
-        package let report: SenderSnapshot?
-        /// The reason why there is no answer, for people; nil if there is one.
-        package let problem: String?
+        package let answer: Result<SenderSnapshot, ControlError>
 
-        package init(pid: Int32, _ report: Result<SenderSnapshot, ControlError>) {
-            self.pid = pid
-            switch report {
-            case .success(let report): (self.report, problem) = (report, nil)
-            case .failure(let error): (self.report, problem) = (nil, "\(error)")
-            }
+        package init(pid: Int32, _ answer: Result<SenderSnapshot, ControlError>) {
+            (self.pid, self.answer) = (pid, answer)
         }
+
+        /// Nil if the sender gave no answer.
+        package var report: SenderSnapshot? { try? answer.get() }
+        /// The reason why there is no answer, for people; nil if there is one.
+        package var problem: String? { if case .failure(let error) = answer { "\(error)" } else { nil } }
     }
 
     /// A viewer or knock, with its sender.
@@ -38,14 +36,13 @@ package struct Snapshot: Sendable {
     /// process.
     package var soundProblem: String?
 
-    /// A folder without processes.
     package init(directory: String) { self.directory = directory }
 
     /// Asks all processes. Takes at most five seconds.
     package init(of directory: BridgeDirectory) throws(BridgeError) {
         self.init(directory: directory.path)
         let inspection = try BridgeInspection(directory)
-        senders = Senders(of: directory).reports().map { Sender(pid: $0.pid, $0.report) }
+        senders = Senders(of: directory).reports()
         switch SoundClient(of: directory).statusIfThere {
         case .success(let status): sound = status
         case .failure(let error): soundProblem = "sound: \(error)"
@@ -55,14 +52,14 @@ package struct Snapshot: Sendable {
     }
 
     package var viewers: [Entry<ViewerSnapshot>] {
-        senders.flatMap { sender in
-            (sender.report?.viewers ?? []).map { Entry(sender: sender.pid, somebody: $0) }
-        }.sorted { ($0.somebody.id, $0.sender) < ($1.somebody.id, $1.sender) }
+        entries(\.viewers).sorted { ($0.somebody.id, $0.sender) < ($1.somebody.id, $1.sender) }
     }
 
-    package var knocks: [Entry<SenderSnapshot.Knock>] {
+    package var knocks: [Entry<SenderSnapshot.Knock>] { entries { $0.knocks ?? [] } }
+
+    private func entries<Somebody>(_ all: (SenderSnapshot) -> [Somebody]) -> [Entry<Somebody>] {
         senders.flatMap { sender in
-            (sender.report?.knocks ?? []).map { Entry(sender: sender.pid, somebody: $0) }
+            (sender.report.map(all) ?? []).map { Entry(sender: sender.pid, somebody: $0) }
         }
     }
 }

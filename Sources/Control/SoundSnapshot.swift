@@ -27,55 +27,34 @@ package struct SoundSnapshot: Codable, Sendable, Equatable {
         }
     }
 
-    /// The playback of peers' voices.
     package struct Playback: Codable, Sendable, Equatable {
         /// The sink; absent while there is no playback.
         package var device: String?
-        package var volume: Int
+        package var volume = SoundWish.loudest
         /// Samples that wait for playback.
-        package var bufferMs: Double
+        package var bufferMs = 0.0
         /// How many times samples ran out in the middle of speech.
-        package var underruns: Int
+        package var underruns = 0
         /// How much playback is slowed down to follow the device's clock, in millionths.
-        package var stretchPpm: Double
-
-        package init(device: String?, volume: Int, bufferMs: Double, underruns: Int, stretchPpm: Double) {
-            (self.device, self.volume, self.bufferMs) = (device, volume, bufferMs)
-            (self.underruns, self.stretchPpm) = (underruns, stretchPpm)
-        }
+        package var stretchPpm = 0.0
     }
 
     package var pid: Int32
     package var source: SoundSource
     package var state: State
-    package var isMicrophoneLive: Bool
-    package var isMicrophoneMuted: Bool
+    package var isMicrophoneLive = false
+    package var isMicrophoneMuted = false
     /// The loudest sample of the last second, in dB; absent without a recording. 0 is full scale.
     package var peakDbfs: Double?
     /// The loudness of the last second, in dB; 0 is a tone of full scale.
     package var levelDbfs: Double?
-    package var streams: [Stream]
-    package var blocksWritten: UInt64
+    package var streams: [Stream] = []
+    package var blocksWritten: UInt64 = 0
     /// One sentence each.
-    package var problems: [String]
-    package var playback: Playback
+    package var problems: [String] = []
+    package var playback = Playback()
 
-    package init(
-        pid: Int32,
-        source: SoundSource,
-        state: State,
-        isMicrophoneLive: Bool,
-        isMicrophoneMuted: Bool,
-        peakDbfs: Double?,
-        levelDbfs: Double?,
-        streams: [Stream],
-        blocksWritten: UInt64,
-        problems: [String],
-        playback: Playback
-    ) {
+    package init(pid: Int32, source: SoundSource, state: State) {
         (self.pid, self.source, self.state) = (pid, source, state)
-        (self.isMicrophoneLive, self.isMicrophoneMuted) = (isMicrophoneLive, isMicrophoneMuted)
-        (self.peakDbfs, self.levelDbfs, self.streams) = (peakDbfs, levelDbfs, streams)
-        (self.blocksWritten, self.problems, self.playback) = (blocksWritten, problems, playback)
     }
 }

@@ -2,17 +2,10 @@ import Posix
 
 /// Splits pieces of text into lines. Sans-IO, except for `read`.
 package struct LineReader: Sendable {
-    package enum Piece: Equatable, Sendable {
-        /// The complete lines without their ends, perhaps none. Invalid UTF-8 is replaced.
-        case lines([String])
-        /// There is nothing to read yet.
-        case nothing
-        /// There is nothing more to read.
-        case end
-    }
-
     private let longest: Int
     private var bytes: [UInt8] = []
+    /// Whether `read` has met the end.
+    package private(set) var hasEnded = false
 
     /// - Parameter longest: the most bytes of a line without its end, if it comes in several pieces.
     package init(longest: Int) { self.longest = longest }
@@ -20,7 +13,7 @@ package struct LineReader: Sendable {
     /// Whether the present line exceeds the limit. End it there, or forget it.
     package var isTooLong: Bool { bytes.count > longest }
 
-    /// Adds a piece, and returns the complete lines.
+    /// Adds a piece, and returns the complete lines without their ends. Invalid UTF-8 is replaced.
     package mutating func take(_ more: some Collection<UInt8>) -> [String] {
         bytes += more
         var lines: [String] = []
@@ -31,19 +24,18 @@ package struct LineReader: Sendable {
         return lines
     }
 
-    /// Drops the present line.
     package mutating func forget() { bytes = [] }
 
-    /// Reads a piece.
+    /// Reads a piece, and returns the complete lines.
     ///
     /// - Parameters:
     ///   - descriptor: a non-blocking one.
     ///   - limit: the most bytes to read.
     /// - Throws: `SystemError` if the descriptor is unusable.
-    package mutating func read(from descriptor: Int32, limit: Int = 4096) throws -> Piece {
+    package mutating func read(from descriptor: Int32, limit: Int = 4096) throws -> [String] {
         var chunk = [UInt8](repeating: 0, count: limit)
         let count = try chunk.withUnsafeMutableBytes { try readAvailable(from: descriptor, into: $0) }
-        guard let count else { return .nothing }
-        return count == 0 ? .end : .lines(take(chunk[..<count]))
+        hasEnded = count == 0
+        return take(chunk[..<(count ?? 0)])
     }
 }

@@ -19,18 +19,11 @@ package final class NamedFiles: Sendable {
     private struct State: ~Copyable {
         let questions: FileDescriptor
         let answers: FileDescriptor
-        /// The number of the last question.
         var number: UInt8 = 0
         var received: FileAnswers
         var hasEnded = false
     }
 
-    private enum Answer {
-        case files([[UInt8]?])
-        case late, ended
-    }
-
-    /// The longest time for reading the files.
     private static let patience = Duration.seconds(1)
 
     private let end: End
@@ -73,35 +66,32 @@ package final class NamedFiles: Sendable {
     ///
     /// - Returns: nil if no answer comes within a second, or the helper has ended.
     package func read() -> [[UInt8]?]? {
-        let answer = state.withLock { state -> Answer in
-            guard !state.hasEnded else { return .late }
-            let answer = Self.ask(&state)
-            if case .ended = answer { state.hasEnded = true }
-            return answer
+        let (files, isEnd) = state.withLock { state in
+            if state.hasEnded { return (nil as [[UInt8]?]?, false) }
+            return (Self.ask(&state), state.hasEnded)
         }
-        switch answer {
-        case .files(let files): return files
-        case .late: return nil
-        case .ended:
-            ended(end)
-            return nil
-        }
+        if isEnd { ended(end) }
+        return files
     }
 
-    private static func ask(_ state: inout State) -> Answer {
+    private static func ask(_ state: inout State) -> [[UInt8]?]? {
         let deadline: Instant = MonotonicClock.now() + patience
         state.number &+= 1
         do throws(SystemError) { try state.questions.writeAll([state.number]) } catch {
-            return error.code == EPIPE ? .ended : .late
+            state.hasEnded = error.code == EPIPE
+            return nil
         }
         while true {
             // An answer to an earlier question came too late.
             while let answer = state.received.next() {
-                if answer.number == state.number { return .files(answer.files) }
+                if answer.number == state.number { return answer.files }
             }
-            guard MonotonicClock.now() < deadline else { return .late }
+            guard MonotonicClock.now() < deadline else { return nil }
             waitReadable(state.answers.raw, until: deadline)
-            guard let bytes = read(from: state.answers.raw) else { return .ended }
+            guard let bytes = read(from: state.answers.raw) else {
+                state.hasEnded = true
+                return nil
+            }
             state.received.take(bytes)
         }
     }

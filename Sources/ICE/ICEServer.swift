@@ -12,3 +12,19 @@ package enum ICEServer: Equatable, Sendable {
         if case .turn(_, _, _, .secret(_, let lifetime)) = self { lifetime } else { nil }
     }
 }
+
+/// How a TURN server is reached.
+package enum TURNTransport: String, Sendable {
+    case udp, tcp, tls
+
+    /// The address of the server, for people (RFC 7065).
+    ///
+    /// - Parameter place: its host and port.
+    package func address(of place: String) -> String {
+        switch self {
+        case .udp: "turn:\(place)"
+        case .tcp: "turn:\(place)?transport=tcp"
+        case .tls: "turns:\(place)"
+        }
+    }
+}

@@ -292,27 +292,21 @@ package final class SoundProcess {
     private var status: SoundSnapshot {
         let level = session.state == .hearing ? levels.level(at: MonotonicClock.now()) : nil
         let (waiting, gaps, ratio) = talk.statistics
-        return SoundSnapshot(
-            pid: getpid(),
-            source: session.wish.source,
-            state: session.state,
-            isMicrophoneLive: !session.openMicrophones.isEmpty,
-            isMicrophoneMuted: session.mute.all || session.mute.microphone,
-            peakDbfs: level?.peak,
-            levelDbfs: level?.rms,
-            streams: session.openTargets.sorted { $0.key < $1.key }.compactMap { id, target in
-                mixer[id].map { SoundSnapshot.Stream(target, $0) }
-            },
-            blocksWritten: blocksWritten,
-            problems: session.problems.map { "\($0)" } + [writeProblem].compactMap(\.self),
-            playback: SoundSnapshot.Playback(
-                device: session.openTargets.values.compactMap(\.sink).first,
-                volume: session.wish.volume,
-                bufferMs: waiting * 1000,
-                underruns: gaps + underruns + (player?.underruns ?? 0),
-                stretchPpm: (ratio - 1) * 1e6
-            )
-        )
+        var status = SoundSnapshot(pid: getpid(), source: session.wish.source, state: session.state)
+        status.isMicrophoneLive = !session.openMicrophones.isEmpty
+        status.isMicrophoneMuted = session.mute.all || session.mute.microphone
+        (status.peakDbfs, status.levelDbfs) = (level?.peak, level?.rms)
+        status.streams = session.openTargets.sorted { $0.key < $1.key }.compactMap { id, target in
+            mixer[id].map { SoundSnapshot.Stream(target, $0) }
+        }
+        status.blocksWritten = blocksWritten
+        status.problems = session.problems.map { "\($0)" } + [writeProblem].compactMap(\.self)
+        status.playback.device = session.openTargets.values.compactMap(\.sink).first
+        status.playback.volume = session.wish.volume
+        status.playback.bufferMs = waiting * 1000
+        status.playback.underruns = gaps + underruns + (player?.underruns ?? 0)
+        status.playback.stretchPpm = (ratio - 1) * 1e6
+        return status
     }
 }
 

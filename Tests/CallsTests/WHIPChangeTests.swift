@@ -1,3 +1,4 @@
+import ICE
 import NIOHTTP1
 import TestSupport
 import Testing
@@ -125,7 +126,7 @@ import Time
         }
         #expect(servers.map(\.host) == ["stun.example.net"] + Array(repeating: "turn.example.net", count: 3))
         #expect(servers.map(\.port) == [3478, 3478, 3478, 5349])
-        let relays = [NamedICEServer.Transport.udp, .tcp, .tls].map {
+        let relays = [TURNTransport.udp, .tcp, .tls].map {
             NamedICEServer.Service.turn($0, username: "user", password: "myPassword")
         }
         #expect(servers.map(\.service) == [.stun] + relays)

@@ -50,10 +50,10 @@ import Time
         let senders = Senders(of: broadcast)
         let reports = senders.reports()
         #expect(reports.count == 4)
-        for (pid, report) in reports {
-            switch report {
-            case .success(let status): #expect(pid == getpid() && status.viewers.count == 50)
-            case .failure(let error): #expect(error == .hangs(.sender(pid: pid)) && pid != getpid())
+        for sender in reports {
+            switch sender.answer {
+            case .success(let status): #expect(sender.pid == getpid() && status.viewers.count == 50)
+            case .failure(let error): #expect(error == .hangs(.sender(pid: sender.pid)) && sender.pid != getpid())
             }
         }
         // The time that those took is not taken from the next request.

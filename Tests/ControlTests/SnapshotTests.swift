@@ -62,7 +62,8 @@ import Testing
                 address: texts.randomElement(using: &random)!,
                 sinceS: .nan
             )
-            let report = SenderSnapshot(calls: [], bitrateBps: 1, viewers: [viewer, viewer], knocks: [knock])
+            var report = SenderSnapshot(calls: [], bitrateBps: 1, viewers: [viewer, viewer])
+            report.knocks = [knock]
             var snapshot = Snapshot(directory: "/oriel")
             snapshot.senders = [Snapshot.Sender(pid: 7, .success(report))]
             let lines = snapshot.lines

@@ -12,11 +12,8 @@ import Time
         var lines: [String] = []
         while MonotonicClock.now() < deadline {
             waitReadable(process.output.raw, until: deadline)
-            switch try reader.read(from: process.output.raw) {
-            case .lines(let more): lines += more
-            case .nothing: continue
-            case .end: return lines
-            }
+            lines += try reader.read(from: process.output.raw)
+            if reader.hasEnded { return lines }
         }
         Issue.record("it does not end")
         return lines

@@ -1,4 +1,3 @@
-import Calls
 import Configuration
 import Helpers
 import ICE
@@ -38,13 +37,12 @@ import Testing
     /// The PIN stands in no file.
     @Test func secretsOfJanusAreThoseOfTheTime() throws {
         let reader = try PlayedReader(["secret", "token"])
-        let first = JanusSecrets(apiSecret: "s1", token: "t1", pin: "p")
-        let files = CallCredentials.renewed(first, in: [\.apiSecret, \.token], from: reader.files)
+        let files = Secret.renewed(["s1", "t1", "p"], in: [0, 1], from: reader.files)
         try reader.answer(["s1", "t2\n"])
-        #expect(files.current() == JanusSecrets(apiSecret: "s1", token: "t2", pin: "p"))
+        #expect(files.current() == ["s1", "t2", "p"])
         try reader.answer(["s2", nil])
-        #expect(files.current() == JanusSecrets(apiSecret: "s2", token: "t2", pin: "p"))
+        #expect(files.current() == ["s2", "t2", "p"])
         reader.stopAnswering()
-        #expect(files.current() == JanusSecrets(apiSecret: "s2", token: "t2", pin: "p"))
+        #expect(files.current() == ["s2", "t2", "p"])
     }
 }

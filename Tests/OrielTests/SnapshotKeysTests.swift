@@ -9,6 +9,7 @@ import Time
 
 @testable import Access
 @testable import Calls
+@testable import FrameBridge
 @testable import Sender
 @testable import oriel
 
@@ -66,31 +67,22 @@ import Time
             sinceS: 9,
             reason: "turn:relay.example.net:3478 refuses the login"
         )
-        return SenderSnapshot(
-            calls: [web, plain],
-            bitrateBps: 2_500_000,
-            quantizer: 12,
-            limit: .link,
-            sound: sound,
-            viewers: [viewer, silentViewer],
-            servers: [relay],
-            knocks: [SenderSnapshot.Knock(id: 2, name: "Bob", note: "from B4", address: "192.0.2.9", sinceS: 5)]
-        )
+        var status = SenderSnapshot(calls: [web, plain], bitrateBps: 2_500_000, viewers: [viewer, silentViewer])
+        (status.quantizer, status.limit, status.sound, status.servers) = (12, .link, sound, [relay])
+        status.knocks = [SenderSnapshot.Knock(id: 2, name: "Bob", note: "from B4", address: "192.0.2.9", sinceS: 5)]
+        return status
     }()
 
-    private static let sound = SoundSnapshot(
-        pid: 9,
-        source: .mix,
-        state: .hearing,
-        isMicrophoneLive: true,
-        isMicrophoneMuted: false,
-        peakDbfs: -6,
-        levelDbfs: -20.25,
-        streams: [SoundSnapshot.Stream(device: "mic", isMicrophone: true, driftPpm: 12.5, isResampled: true)],
-        blocksWritten: 6000,
-        problems: ["the sink is gone"],
-        playback: SoundSnapshot.Playback(device: "speakers", volume: 80, bufferMs: 40, underruns: 1, stretchPpm: 3)
-    )
+    private static let sound: SoundSnapshot = {
+        var sound = SoundSnapshot(pid: 9, source: .mix, state: .hearing)
+        sound.isMicrophoneLive = true
+        (sound.peakDbfs, sound.levelDbfs) = (-6, -20.25)
+        sound.streams = [SoundSnapshot.Stream(device: "mic", isMicrophone: true, driftPpm: 12.5, isResampled: true)]
+        (sound.blocksWritten, sound.problems) = (6000, ["the sink is gone"])
+        (sound.playback.device, sound.playback.volume, sound.playback.bufferMs) = ("speakers", 80, 40)
+        (sound.playback.underruns, sound.playback.stretchPpm) = (1, 3)
+        return sound
+    }()
 
     private static let soundLine = #"""
         {"blocks_written":6000,"is_microphone_live":true,"is_microphone_muted":false,"level_dbfs":-20.25,"peak_dbfs":-6,\#
@@ -187,7 +179,7 @@ import Time
     // MARK: - Other commands
 
     @Test func inspectTellsAllThatIsKnown() throws {
-        let holder = InspectionReport.Holder(pid: 5, program: "oriel")
+        let holder = LockHolder(pid: 5, program: "oriel")
         let report = InspectionReport(
             directory: Self.path,
             state: "active",

@@ -6,33 +6,12 @@ import Synchronization
 
 /// The STUN and TURN servers, as this machine uses them.
 package struct ICEServers: Sendable {
-    /// A TURN server.
-    package struct Relay: Sendable {
-        /// For people, without the login.
-        package let name: String
-        package let host: String
-        package let port: UInt16
-        package let transport: NamedICEServer.Transport
-        package let credentials: TURNCredentials
-
-        package init(
-            _ name: String,
-            host: String,
-            port: UInt16,
-            _ transport: NamedICEServer.Transport,
-            _ credentials: TURNCredentials
-        ) {
-            (self.name, self.host, self.port) = (name, host, port)
-            (self.transport, self.credentials) = (transport, credentials)
-        }
-    }
-
     /// The configuration of agents. Relays by TLS are in it once their tunnels have started.
     private(set) var configuration: ICEAgent.Configuration
     /// The servers of the configuration, to be probed.
     private(set) var watched: [WatchedServer] = []
     /// The relays that are reached by TLS.
-    private var secure: [Relay] = []
+    private var secure: [(name: String, host: String, port: UInt16, credentials: TURNCredentials)] = []
 
     package init(_ configuration: ICEAgent.Configuration) { self.configuration = configuration }
 
@@ -46,16 +25,24 @@ package struct ICEServers: Sendable {
         add(WatchedServer(name, .stun(address: address.host, port: port)))
     }
 
-    /// Looking up its host may take seconds, unless it is reached by TLS.
-    package mutating func add(_ relay: Relay) throws(UnresolvedHost) {
+    /// Adds a TURN server. Looking up its host may take seconds, unless it is reached by TLS.
+    ///
+    /// - Parameter name: for people, without the login.
+    package mutating func addTURN(
+        _ name: String,
+        host: String,
+        port: UInt16,
+        _ transport: TURNTransport,
+        _ credentials: TURNCredentials
+    ) throws(UnresolvedHost) {
         let relaying: ICEServer.Relaying
-        switch relay.transport {
+        switch transport {
         case .udp: relaying = .udp
         case .tcp: relaying = .tcp
-        case .tls: return secure.append(relay)
+        case .tls: return secure.append((name, host, port, credentials))
         }
-        let address = try SocketAddress.resolve(host: relay.host, port: relay.port)
-        add(WatchedServer(relay.name, .turn(address: address.host, port: relay.port, relaying, relay.credentials)))
+        let address = try SocketAddress.resolve(host: host, port: port)
+        add(WatchedServer(name, .turn(address: address.host, port: port, relaying, credentials)))
     }
 
     private mutating func add(_ server: WatchedServer) {

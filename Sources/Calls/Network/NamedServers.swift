@@ -172,9 +172,7 @@ extension NamedICEServer {
         let place = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
         return switch service {
         case .stun: "stun:\(place)"
-        case .turn(.udp, _, _): "turn:\(place)"
-        case .turn(.tcp, _, _): "turn:\(place)?transport=tcp"
-        case .turn(.tls, _, _): "turns:\(place)"
+        case .turn(let transport, _, _): transport.address(of: place)
         }
     }
 }

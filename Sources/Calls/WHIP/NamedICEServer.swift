@@ -1,14 +1,11 @@
 package import HTTP
+package import ICE
 
 /// A STUN or TURN server that a WHIP server names (RFC 9725 §4.6, RFC 7064, RFC 7065).
 package struct NamedICEServer: Hashable, Sendable {
     package enum Service: Hashable, Sendable {
         case stun
-        case turn(Transport, username: String, password: String)
-    }
-
-    package enum Transport: String, Sendable {
-        case udp, tcp, tls
+        case turn(TURNTransport, username: String, password: String)
     }
 
     /// Why a server cannot be used.
@@ -53,7 +50,7 @@ package struct NamedICEServer: Hashable, Sendable {
             service = .stun
             return
         }
-        let transport: Transport
+        let transport: TURNTransport
         switch (scheme, rest.dropFirst(place.count).lowercased()) {
         case ("turn", ""), ("turn", "?transport=udp"): transport = .udp
         case ("turn", "?transport=tcp"): transport = .tcp

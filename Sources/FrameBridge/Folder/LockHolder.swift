@@ -2,7 +2,7 @@ import Glibc
 import Posix
 
 /// A process that holds one of a broadcast's locks.
-public struct LockHolder: Sendable, Equatable {
+public struct LockHolder: Encodable, Sendable, Equatable {
     /// The process's number.
     public let pid: Int32
     /// The name by which it was started.

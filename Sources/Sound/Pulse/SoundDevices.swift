@@ -4,7 +4,7 @@ import Time
 /// The devices of the sound server, for people to choose from.
 package enum SoundDevices {
     package struct Device: Sendable, Equatable {
-        package enum Kind: Sendable { case microphone, output, monitor }
+        package enum Kind: String, Sendable { case microphone, output, monitor }
 
         package let kind: Kind
         package let name: String
@@ -12,9 +12,13 @@ package enum SoundDevices {
         package let isDefault: Bool
     }
 
-    package struct Unavailable: Error {
+    package struct Unavailable: Error, CustomStringConvertible {
         /// The reason in libpulse's words.
-        package let reason: String
+        let reason: String
+
+        package var description: String {
+            "no sound server can be had (\(reason)): start one, or name it with PULSE_SERVER"
+        }
     }
 
     private static let patience = Duration.seconds(4)

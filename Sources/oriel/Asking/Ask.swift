@@ -15,12 +15,17 @@ import Time
 struct Ask: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ask who may come in.", shouldDisplay: false)
 
+    /// The longest line that is read, in bytes: a sender may have been taken over.
+    private static let longestLine = 16384
+
     @Option(help: "The process group whose terminal it may read.")
     var terminalGroup: Int32?
 
     func run() throws {
         let signals = try TerminationSignals()
-        let questions = QuestionPipe(try descriptor(of: 0))
+        let input = FileDescriptor(taking: try check("dup") { fcntl(0, F_DUPFD_CLOEXEC, 3) })
+        try check("fcntl") { fcntl(input.raw, F_SETFL, O_NONBLOCK) }
+        var lines = LineReader(longest: Self.longestLine)
         let notifySend = try NotifySend()
         let desk = AskingDesk(terminalGroup.flatMap { Terminal(ofGroup: $0) }, notifySend) { request in
             if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
@@ -33,47 +38,15 @@ struct Ask: ParsableCommand {
             startsPrograms: true
         )
         try enterSandbox { _ throws(SystemError) in try sandbox.enter { _ in } }
-        while !signals.take(), !questions.isOver {
-            for question in questions.read() { desk.take(question) }
+        while !signals.take(), !lines.hasEnded, !lines.isTooLong {
+            guard let questions = try? lines.read(from: input.raw, limit: 65_536) else { break }
+            // Malformed lines are left out.
+            for question in questions.compactMap({ try? Question(jsonLine: $0) }) { desk.take(question) }
             let deadline = desk.turn(at: MonotonicClock.now())
-            let descriptors = [questions.raw, signals.descriptor.raw] + desk.descriptors
+            let descriptors = [input.raw, signals.descriptor.raw] + desk.descriptors
             waitReadable(descriptors.span, until: deadline)
         }
         desk.close()
-    }
-
-    private func descriptor(of number: Int32) throws(SystemError) -> FileDescriptor {
-        let copy = FileDescriptor(taking: try check("dup") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
-        let raw = copy.raw
-        try check("fcntl") { fcntl(raw, F_SETFL, O_NONBLOCK) }
-        return copy
-    }
-}
-
-/// The pipe by which a sender's questions come.
-private final class QuestionPipe {
-    /// The longest line that is read, in bytes: a sender may have been taken over.
-    private static let longestLine = 16384
-
-    private let descriptor: FileDescriptor
-    private var lines = LineReader(longest: longestLine)
-    private(set) var isOver = false
-
-    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
-
-    var raw: Int32 { descriptor.raw }
-
-    /// The questions that have come. Malformed lines are left out.
-    func read() -> [Question] {
-        switch try? lines.read(from: raw, limit: 65_536) {
-        case .nothing: return []
-        case .end, nil:
-            isOver = true
-            return []
-        case .lines(let lines):
-            isOver = self.lines.isTooLong
-            return lines.compactMap { try? Question(jsonLine: $0) }
-        }
     }
 }
 

@@ -1,5 +1,4 @@
 import Access
-import Calls
 import Control
 import Glibc
 import Helpers
@@ -20,7 +19,6 @@ final class Asker: Sendable {
 
     private struct State {
         var untold = UntoldQuestions()
-        /// Whether this process ends.
         var isClosed = false
         /// Whether the other process has ended, and whether that was told.
         var (hasEnded, isEndTold) = (false, false)
@@ -75,7 +73,6 @@ final class Asker: Sendable {
         news.set()
     }
 
-    /// Ends the thread.
     func close() {
         state.withLock { $0.isClosed = true }
         news.set()
@@ -92,7 +89,17 @@ final class Asker: Sendable {
             if isWaiting { items.append(PollItem(process.input.raw, wantsWrite: true)) }
             do { try poll(&items, until: nil) } catch { break }
             if items[1].isReadable { news.clear() }
-            if items[0].isReadable, !hear(&answers, take) { break }
+            guard items[0].isReadable else { continue }
+            guard let lines = try? answers.read(from: process.output.raw) else { break }
+            for line in lines {
+                switch try? SenderRequest(jsonLine: line) {
+                case .accept(let knock): take(knock, .accepted)
+                case .reject(let knock): take(knock, .rejected)
+                default: break
+                }
+            }
+            // Where no line ends, it is of no use any more.
+            if answers.hasEnded || answers.isTooLong { break }
         }
         state.withLock { $0.hasEnded = true }
     }
@@ -111,25 +118,6 @@ final class Asker: Sendable {
                 state.untold.removeFirst()
             }
             return false
-        }
-    }
-
-    /// Returns whether more answers may come.
-    private func hear(_ answers: inout LineReader, _ take: (Int, KnockAnswer) -> Void) -> Bool {
-        guard let piece = try? answers.read(from: process.output.raw) else { return false }
-        switch piece {
-        case .nothing: return true
-        case .end: return false
-        case .lines(let lines):
-            for line in lines {
-                switch try? SenderRequest(jsonLine: line) {
-                case .accept(let knock): take(knock, .accepted)
-                case .reject(let knock): take(knock, .rejected)
-                default: break
-                }
-            }
-            // Where no line ends, it is of no use any more.
-            return !answers.isTooLong
         }
     }
 }

@@ -51,25 +51,19 @@ final class Notification {
 
     /// The button that was clicked, and whether the notification is over.
     func take() -> (verdict: Verdict?, isOver: Bool) {
-        guard let piece = try? clicks.read(from: output.raw, limit: 256) else { return (nil, false) }
-        switch piece {
-        case .nothing: return (nil, false)
-        case .end: return (nil, true)
-        case .lines(let lines):
-            let verdict: Verdict? =
-                switch lines.first {
-                case Self.accept: .accept
-                case Self.reject: .reject
-                default: nil
-                }
-            return (verdict, !lines.isEmpty || clicks.isTooLong)
-        }
+        guard let lines = try? clicks.read(from: output.raw, limit: 256) else { return (nil, false) }
+        let verdict: Verdict? =
+            switch lines.first {
+            case Self.accept: .accept
+            case Self.reject: .reject
+            default: nil
+            }
+        return (verdict, !lines.isEmpty || clicks.hasEnded || clicks.isTooLong)
     }
 
     /// Takes it from the screen. notify-send does so only at SIGINT; at other signals it ends and leaves the notification.
     func close() { kill(program.pid, SIGINT) }
 
-    /// Whether notify-send has ended.
     var hasEnded: Bool { program.takeExit() != nil }
 
     /// notify-send reads backslashes (`g_strcompress`), and servers markup.

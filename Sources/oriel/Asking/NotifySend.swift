@@ -19,10 +19,8 @@ final class NotifySend {
         let found = paths.first { access($0, X_OK) == 0 }
         // One that is installed later is found in a folder of the system.
         path = found ?? "notify-send"
-        let own = found.flatMap { realpath($0, nil) }.map { program in
-            defer { free(program) }
-            let file = String(cString: program)
-            return [file, "\(file.split(separator: "/").dropLast(2).map { "/\($0)" }.joined())/lib"]
+        let own = found.flatMap(realPath).map { file in
+            [file, "\(file.split(separator: "/").dropLast(2).map { "/\($0)" }.joined())/lib"]
         }
         files = (Self.packageFolders + (own ?? [])).filter { access($0, F_OK) == 0 }
         let sandbox = Sandbox(writable: nil, readable: files, socketFamilies: [AF_UNIX], startsPrograms: true)

@@ -1,5 +1,4 @@
 import Access
-import Calls
 import Control
 
 /// What a sender tells the process that asks a person who may come in: a line of JSON each.

@@ -3,7 +3,6 @@ import Time
 /// Who knocks, as a person is asked at a terminal: one after the other. Sans-IO.
 struct Questions {
     enum Output: Equatable {
-        /// Print a line.
         case say(String)
         case answer(id: Int, Verdict)
     }
@@ -45,7 +44,6 @@ struct Questions {
         return Self.text(for: knock)
     }
 
-    /// Takes a line that was typed.
     mutating func typed(_ line: String, now: Instant) -> Output? {
         guard case .shown(let shownAt) = prompt, let knock = knocks.first else { return nil }
         guard now >= shownAt + Self.shortestReading, let verdict = Self.verdict(line) else {

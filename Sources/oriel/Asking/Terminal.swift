@@ -28,28 +28,19 @@ final class Terminal {
     /// Whether what is typed is for this process.
     var isInForeground: Bool { !isOver && tcgetpgrp(raw) == getpgrp() }
 
-    /// Forgets what was typed so far.
     func forget() {
         lines.forget()
         tcflush(raw, TCIFLUSH)
     }
 
-    /// The lines that were typed.
     func read() -> [String] {
-        do {
-            switch try lines.read(from: raw) {
-            case .nothing: return []
-            // Whoever types the end of input wants no more questions.
-            case .end:
-                isOver = true
-                return []
-            case .lines(let typed):
-                if lines.isTooLong { lines.forget() }
-                return typed
-            }
-        } catch {
+        guard let typed = try? lines.read(from: raw) else {
             isOver = isInForeground
             return []
         }
+        // Whoever types the end of input wants no more questions.
+        isOver = lines.hasEnded
+        if lines.isTooLong { lines.forget() }
+        return typed
     }
 }

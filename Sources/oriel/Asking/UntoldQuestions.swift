@@ -6,16 +6,13 @@ struct UntoldQuestions {
     var first: Question? { questions.first }
 
     mutating func add(_ question: Question) {
-        if case .answered(let id, _) = question, let index = questions.firstIndex(where: { $0.knock?.id == id }) {
-            questions.remove(at: index)
-        } else {
-            questions.append(question)
-        }
+        guard case .answered(let id, _) = question,
+            let index = questions.firstIndex(where: {
+                if case .knocked(let knock) = $0 { knock.id == id } else { false }
+            })
+        else { return questions.append(question) }
+        questions.remove(at: index)
     }
 
     mutating func removeFirst() { questions.removeFirst() }
-}
-
-extension Question {
-    fileprivate var knock: Knock? { if case .knocked(let knock) = self { knock } else { nil } }
 }

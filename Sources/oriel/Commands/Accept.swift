@@ -35,7 +35,7 @@ struct Reject: ParsableCommand {
 
     @OptionGroup var knock: KnockChoice
 
-    func run() throws { _ = try knock.ask { .reject(knock: $0) } }
+    func run() throws { try knock.ask { .reject(knock: $0) } }
 }
 
 /// A viewer that knocks, and its sender.
@@ -43,17 +43,13 @@ struct KnockChoice: ParsableArguments {
     @Argument(help: ArgumentHelp("Number of the one who asks.", valueName: "id"))
     var number: Int
 
-    @OptionGroup var broadcast: BroadcastOptions
-    @OptionGroup var choice: SenderChoice
+    @OptionGroup var sender: SenderOfSomebody
 
     /// Sends a request to the sender at which the viewer waits. Returns the viewer, if it can be recognized later.
+    @discardableResult
     func ask(_ request: (Int) -> SenderRequest) throws -> Visitor? {
-        let senders = Senders(of: try broadcast.directory())
-        let pid =
-            try choice.pid
-            ?? senders.holder(of: "viewer number \(number)", who: "asks to look in") { status in
-                status.knocks?.contains { $0.id == number } ?? false
-            }
-        return try senders.ask(pid, for: request(number))
+        try sender.ask(for: request(number), of: "viewer number \(number)", who: "asks to look in") { status in
+            status.knocks?.contains { $0.id == number } ?? false
+        }
     }
 }

@@ -53,7 +53,7 @@ struct Attach: ParsableCommand, SenderCommand {
     var wait = true
 
     func validate() throws {
-        guard 1...60 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 60.") }
+        try require("--fps", fps, in: 1...60)
         try joined.validate(for: calls)
         let plainCalls = calls.count { $0.kind == PlainCall.kind }
         if rtp.print != nil, plainCalls < calls.count {

@@ -2,7 +2,6 @@ import ArgumentParser
 import Configuration
 import Control
 import FrameBridge
-import Glibc
 import JSON
 import Media
 import Posix
@@ -28,7 +27,6 @@ struct Hear: ParsableCommand {
     func run() throws { try sound.settings(of: broadcast, events).run() }
 }
 
-/// The sound process.
 extension SoundProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()
@@ -43,7 +41,7 @@ extension SoundProcessSettings {
         let listener = try lock.listen()
         let log = try EventLog(path: events)
         defer { log.close() }
-        try enterSandbox(by: SoundServerPlace(environment: Self.variable).sandbox(directory.path).enter)
+        try enterSandbox(by: SoundServerPlace.sandbox(directory.path).enter)
         try log.begin()
         if mute.all || mute.microphone {
             Console.note("\(mute.all ? "all sound" : "the microphone") is still muted: end that with \"oriel unmute\"")
@@ -56,10 +54,6 @@ extension SoundProcessSettings {
         let control = try LineServer(answering: listener, process.requests.ask)
         defer { control.close() }
         if try process.run(until: signals) == .broadcastStopped { process.forget() }
-    }
-
-    private static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Control
 import FrameBridge
 import JSON
 import Posix
@@ -29,14 +28,8 @@ struct Inspect: ParsableCommand {
         while true {
             let now: Instant = MonotonicClock.now()
             let inspection = try BridgeInspection(directory)
-            let report = InspectionReport(
-                inspection,
-                writers: directory.writers(),
-                readers: directory.readers(),
-                sound: try InspectionReport.Sound(SoundInspection(directory), writers: directory.soundWriters()),
-                rates: before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) },
-                soundProcess: try? SoundClient(of: directory).statusIfThere?.get()
-            )
+            let rates = before.flatMap { inspection.rates(since: $0.inspection, seconds: (now - $0.at).seconds) }
+            let report = try InspectionReport(inspection, of: directory, rates)
             let isRead =
                 json
                 ? Console.emit(try report.printableJSONLine() + "\n") : Console.print(report.lines, redrawing: watch)

@@ -17,25 +17,11 @@ struct Kick: ParsableCommand {
     @Argument(help: ArgumentHelp("Number of the viewer.", valueName: "id"))
     var viewer: ParticipantID
 
-    @OptionGroup var broadcast: BroadcastOptions
-    @OptionGroup var choice: SenderChoice
+    @OptionGroup var sender: SenderOfSomebody
 
     func run() throws {
-        let senders = Senders(of: try broadcast.directory())
-        let pid =
-            try choice.pid
-            ?? senders.holder(of: "viewer \(viewer)", who: "looks in") { status in
-                status.viewers.contains { $0.id == viewer }
-            }
-        if let visitor = try senders.ask(pid, for: .kick(viewer: viewer)) {
+        if let visitor = try sender.ask(for: .kick(viewer: viewer), of: viewer) {
             try GuestStore().forget { "\($0.key)" == visitor.key }
         }
-    }
-}
-
-extension ParticipantID: ExpressibleByArgument {
-    init?(argument: String) {
-        guard let number = Int(argument) else { return nil }
-        self.init(number)
     }
 }

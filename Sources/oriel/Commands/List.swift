@@ -22,7 +22,6 @@ struct List: ParsableCommand {
     }
 }
 
-/// What `oriel list` tells.
 struct Listing: Encodable {
     struct Monitor: Encodable {
         let name: String

@@ -32,12 +32,8 @@ struct Rooms: ParsableCommand {
     var otherJoined = RoomEvent.OtherJoinedName.otherjoin
 
     func validate() throws {
-        guard 2...16 ~= capacity else {
-            throw ValidationError("--capacity \(capacity) is out of range: give 2 to 16.")
-        }
-        guard 2...10_000 ~= maxClients else {
-            throw ValidationError("--max-clients \(maxClients) is out of range: give 2 to 10000.")
-        }
+        try require("--capacity", capacity, in: 2...16)
+        try require("--max-clients", maxClients, in: 2...10_000)
     }
 
     func run() throws {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Control
+import Media
 
 /// Which sender of a broadcast a command is for.
 struct SenderChoice: ParsableArguments {
@@ -8,3 +10,31 @@ struct SenderChoice: ParsableArguments {
     )
     var pid: Int32?
 }
+
+/// The sender that has somebody: the chosen one, or else the only one that does.
+struct SenderOfSomebody: ParsableArguments {
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var choice: SenderChoice
+
+    /// Asks for something. Somebody is described as for `Senders.holder`.
+    @discardableResult
+    func ask(
+        for request: SenderRequest,
+        of somebody: String,
+        who does: String,
+        where has: (SenderSnapshot) -> Bool
+    ) throws -> Visitor? {
+        let senders = Senders(of: try broadcast.directory())
+        return try senders.ask(choice.pid ?? senders.holder(of: somebody, who: does, where: has), for: request)
+    }
+
+    /// Asks the sender of a viewer.
+    @discardableResult
+    func ask(for request: SenderRequest, of viewer: ParticipantID) throws -> Visitor? {
+        try ask(for: request, of: "viewer \(viewer)", who: "looks in") { status in
+            status.viewers.contains { $0.id == viewer }
+        }
+    }
+}
+
+extension ParticipantID: ExpressibleByArgument {}

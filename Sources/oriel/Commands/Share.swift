@@ -58,15 +58,18 @@ struct Share: ParsableCommand, SenderCommand {
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
-        let capture = try SupervisedProcess("capture process", "start", source.settings(of: broadcast))
-        let sender = try SupervisedProcess("sender", "attach", settings)
-        let sound = try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events))
+        // In the order of `Supervision.Process`.
+        let processes = [
+            try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
+            try SupervisedProcess("sender", "attach", settings),
+            try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events)),
+        ]
         Secret.Variable.removeAll()
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
         // Whichever of its processes ends first.
         defer { AudioLock.forgetEnded(in: directory) }
-        try supervise(capture, sender, sound, until: signals)
+        try supervise(processes, until: signals)
     }
 
     private var calls: [CallPlan] { [.web] + also }
@@ -83,49 +86,38 @@ struct Share: ParsableCommand, SenderCommand {
     /// Runs all processes until one has done its work, cannot do it, or a signal comes.
     ///
     /// - Throws: the exit code of a process that cannot do its work; it has said why.
-    private func supervise(
-        _ capture: SupervisedProcess,
-        _ sender: SupervisedProcess,
-        _ sound: SupervisedProcess,
-        until signals: borrowing TerminationSignals
-    ) throws {
-        func process(_ process: Supervision.Process) -> SupervisedProcess {
-            switch process {
-            case .capture: capture
-            case .sender: sender
-            case .sound: sound
-            }
-        }
+    private func supervise(_ processes: [SupervisedProcess], until signals: borrowing TerminationSignals) throws {
         var supervision = Supervision(at: MonotonicClock.now())
         var problem: (any Error)?
         while true {
             if signals.take() { supervision.end() }
             let now: Instant = MonotonicClock.now()
-            for one in Supervision.Process.allCases {
-                guard let exit = process(one).tend() else { continue }
-                if supervision.noteEnd(of: one, by: exit, at: now) { process(one).tellOfCrash(exit) }
+            for (one, process) in zip(Supervision.Process.allCases, processes) {
+                guard let exit = process.tend() else { continue }
+                if supervision.noteEnd(of: one, by: exit, at: now) { process.tellOfCrash(exit) }
             }
             while let action = supervision.nextAction(at: now) {
                 switch action {
                 case .start(let one, let isFirst):
-                    do { try process(one).start(isFirst: isFirst) } catch {
+                    do { try processes[one.rawValue].start(isFirst: isFirst) } catch {
                         if one != .sound { problem = error } else { Console.note("\(error)") }
                         supervision.noteFailedStart(of: one)
                     }
-                case .terminate(let one): process(one).terminate()
-                case .kill(let one): process(one).kill()
+                case .terminate(let one): processes[one.rawValue].terminate()
+                case .kill(let one): processes[one.rawValue].kill()
                 }
             }
             if supervision.isOver { break }
-            let descriptors = [signals.descriptor.raw] + [capture, sender, sound].flatMap(\.descriptors)
-            let hasBacklog = capture.hasBacklog || sender.hasBacklog || sound.hasBacklog
+            let descriptors = [signals.descriptor.raw] + processes.flatMap(\.descriptors)
+            let hasBacklog = processes.contains(where: \.hasBacklog)
             let deadline = earliest(supervision.deadline, hasBacklog ? now + Self.backlogTime : nil)
             waitReadable(descriptors.span, until: deadline)
         }
         if let problem { throw problem }
         switch supervision.outcome {
         case .failed(let code): throw ExitCode(code)
-        case .givenUp(let one, let exit): throw process(one).failure(by: exit, times: Supervision.mostRepeats)
+        case .givenUp(let one, let exit):
+            throw processes[one.rawValue].failure(by: exit, times: Supervision.mostRepeats)
         case .done, nil: break
         }
     }

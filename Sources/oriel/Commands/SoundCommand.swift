@@ -42,14 +42,12 @@ struct SoundCommand: ParsableCommand {
     @OptionGroup var broadcast: BroadcastOptions
 
     func validate() throws {
-        if let volume, !(0...SoundWish.loudest ~= volume) {
-            throw ValidationError("--volume \(volume) is out of range: give 0 to 255.")
-        }
+        if let volume { try require("--volume", volume, in: 0...SoundWish.loudest) }
     }
 
     func run() throws {
         if list {
-            Console.print(try deviceLines())
+            Console.print(try SoundDevices.list().map(\.line))
             return
         }
         let process = SoundClient(of: try broadcast.directory())
@@ -66,30 +64,12 @@ struct SoundCommand: ParsableCommand {
         if SoundChange(volume: volume) != change { throw Failure(.unavailable, problem) }
         Console.note(problem)
     }
-
-    private func deviceLines() throws -> [String] {
-        do throws(SoundDevices.Unavailable) { return try SoundDevices.list().map(\.line) } catch {
-            throw Failure(
-                .unavailable,
-                "no sound server can be had (\(error.reason)): start one, or name it with PULSE_SERVER"
-            )
-        }
-    }
 }
 
 extension SoundDevices.Device {
-    fileprivate var line: String {
-        let kind =
-            switch kind {
-            case .microphone: "microphone"
-            case .output: "output"
-            case .monitor: "monitor"
-            }
-        return "\(kind)  \(name)  \(description)\(isDefault ? "  default" : "")"
-    }
+    fileprivate var line: String { "\(kind.rawValue)  \(name)  \(description)\(isDefault ? "  default" : "")" }
 }
 
-/// What is muted or not.
 enum MutedPart: String, ExpressibleByArgument, CaseIterable {
     case mic, all
 

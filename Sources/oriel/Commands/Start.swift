@@ -32,7 +32,6 @@ struct Start: ParsableCommand {
     }
 }
 
-/// The capture process.
 extension CaptureProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()
@@ -67,7 +66,6 @@ extension CaptureProcessSettings {
     }
 }
 
-/// What to capture, and how.
 struct SourceOptions: ParsableArguments {
     @Option(help: "X display; the one that DISPLAY names if not given.")
     var display: String?
@@ -89,9 +87,7 @@ struct SourceOptions: ParsableArguments {
     )
     var bridge = FrameStorage.file
 
-    func validate() throws {
-        guard 1...240 ~= fps else { throw ValidationError("--fps \(fps) is out of range: give 1 to 240.") }
-    }
+    func validate() throws { try require("--fps", fps, in: 1...240) }
 
     func settings(of broadcast: BroadcastOptions) throws -> CaptureProcessSettings {
         var settings = CaptureProcessSettings(of: try broadcast.path)

@@ -21,16 +21,7 @@ struct Talk: ParsableCommand {
     @Argument(help: ArgumentHelp("Whether it may speak.", valueName: "on|off"))
     var choice: Choice
 
-    @OptionGroup var broadcast: BroadcastOptions
-    @OptionGroup var sender: SenderChoice
+    @OptionGroup var sender: SenderOfSomebody
 
-    func run() throws {
-        let senders = Senders(of: try broadcast.directory())
-        let pid =
-            try sender.pid
-            ?? senders.holder(of: "viewer \(viewer)", who: "looks in") { status in
-                status.viewers.contains { $0.id == viewer }
-            }
-        _ = try senders.ask(pid, for: .talk(viewer: viewer, isOn: choice == .on))
-    }
+    func run() throws { try sender.ask(for: .talk(viewer: viewer, isOn: choice == .on), of: viewer) }
 }

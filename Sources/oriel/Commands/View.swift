@@ -30,19 +30,16 @@ struct View: ParsableCommand {
         let window = try PictureWindow(
             title: received ? "Oriel: the other member" : "Oriel: what is sent (\(broadcast.name))"
         )
+        let sandbox = Sandbox(writable: nil, readable: directory.map { [$0.path] } ?? [], socketFamilies: [])
         if let directory {
             let reader = try FrameReader(directory: directory)
-            try enterSandbox(by: sandbox(readable: [directory.path]).enter)
+            try enterSandbox(by: sandbox.enter)
             try showBroadcast(reader, in: window, input, until: signals)
         } else {
-            try enterSandbox(by: sandbox(readable: []).enter)
+            try enterSandbox(by: sandbox.enter)
             try showReceived(Y4MInput(input), in: window, until: signals)
         }
         if window.isClosed { Console.note("the window is closed; the call goes on") }
-    }
-
-    private func sandbox(readable: [String]) -> Sandbox {
-        Sandbox(writable: nil, readable: readable, socketFamilies: [])
     }
 
     private func showReceived(

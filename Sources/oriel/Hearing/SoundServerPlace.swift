@@ -1,50 +1,37 @@
 import Glibc
 import Posix
 
-/// Where the sound server is, as libpulse finds it, and so what the sandbox of the sound process leaves open.
-struct SoundServerPlace {
-    /// Whether the server may be on another machine.
-    let isRemote: Bool
-    /// Files and folders that libpulse reads.
-    let files: [String]
-    /// The folder of the user's own server, if that is asked.
-    let runtimeFolder: String?
-
-    /// - Parameter environment: a variable by its name; nil if it is not set, or empty.
-    init(environment: (String) -> String?) {
+/// Where the sound server is, as libpulse finds it.
+enum SoundServerPlace {
+    /// A sandbox that reaches the sound server and the broadcast's folder. The folder of the user's own server is made if it is missing.
+    static func sandbox(_ folder: String) -> Sandbox {
+        func variable(_ name: String) -> String? { StateFolder.environment(name).flatMap { $0.isEmpty ? nil : $0 } }
         // A name without a kind is that of a machine, unless it is a path; several names may be given, each after the name of the machine
         // that it is for.
-        let servers = environment("PULSE_SERVER")?.split(separator: " ").map { server in
+        let servers = variable("PULSE_SERVER")?.split(separator: " ").map { server in
             server.last.map { _ in server.drop { $0 != "}" }.dropFirst() }.flatMap { $0.isEmpty ? nil : $0 } ?? server
         }
-        isRemote = servers?.contains { !$0.hasPrefix("/") && !$0.hasPrefix("unix:") } ?? false
-        let home = environment("HOME")
-        let configuration = environment("XDG_CONFIG_HOME") ?? home.map { "\($0)/.config" }
-        let runtimeFolder =
-            environment("PULSE_RUNTIME_PATH") ?? environment("XDG_RUNTIME_DIR").map { "\($0)/pulse" }
-        self.runtimeFolder = servers == nil ? runtimeFolder : nil
-        files = [
-            runtimeFolder, environment("PULSE_CLIENTCONFIG"), environment("PULSE_COOKIE"),
+        let isRemote = servers?.contains { !$0.hasPrefix("/") && !$0.hasPrefix("unix:") } ?? false
+        let home = variable("HOME")
+        let configuration = variable("XDG_CONFIG_HOME") ?? home.map { "\($0)/.config" }
+        let runtimeFolder = variable("PULSE_RUNTIME_PATH") ?? variable("XDG_RUNTIME_DIR").map { "\($0)/pulse" }
+        // Where that of the user's own server is missing, libpulse makes it with each attempt to connect, which the sandbox forbids.
+        if servers == nil, let runtimeFolder, isOwn(folderOf: runtimeFolder) { mkdir(runtimeFolder, 0o700) }
+        let files = [
+            runtimeFolder, variable("PULSE_CLIENTCONFIG"), variable("PULSE_COOKIE"),
             configuration.map { "\($0)/pulse" },
             home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
-        ].compactMap(\.self)
-    }
-
-    /// A sandbox that reaches the sound server and the broadcast's folder. The folder of the user's own server is made if it is missing.
-    func sandbox(_ folder: String) -> Sandbox {
-        // Where it is missing, libpulse makes it with each attempt to connect, which the sandbox forbids.
-        if let runtimeFolder, isOwn(folderOf: runtimeFolder) { mkdir(runtimeFolder, 0o700) }
-        let there = files.filter { access($0, F_OK) == 0 }
+        ].compactMap(\.self).filter { access($0, F_OK) == 0 }
         if isRemote { Console.note("the sound server is reached by the network, as PULSE_SERVER says") }
         return Sandbox(
             writable: folder,
-            readable: there,
+            readable: files,
             socketFamilies: isRemote ? [AF_UNIX, AF_INET, AF_INET6] : [AF_UNIX]
         )
     }
 
     /// In somebody else's folder, as `sudo -E` names it, one of ours would be in the way of their server.
-    private func isOwn(folderOf path: String) -> Bool {
+    private static func isOwn(folderOf path: String) -> Bool {
         var attributes = stat()
         // It may be missing itself, so there is no way back up from it.
         let end = path.lastIndex(of: "/") ?? path.startIndex

@@ -4,7 +4,6 @@ import Configuration
 
 extension AcceptPolicy: ExpressibleByArgument {}
 
-/// The options about who is let into the calls of a sender.
 struct AcceptOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -18,11 +17,7 @@ struct AcceptOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long a viewer that knocks waits for an answer, 1 to 3600 s.", valueName: "seconds"))
     var answerTimeout = AccessSettings().answerTimeout
 
-    func validate() throws {
-        guard 1...3600 ~= answerTimeout else {
-            throw ValidationError("--answer-timeout \(answerTimeout) is out of range: give 1 to 3600.")
-        }
-    }
+    func validate() throws { try require("--answer-timeout", answerTimeout, in: 1...3600) }
 }
 
 extension AccessSettings {

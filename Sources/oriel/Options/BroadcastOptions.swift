@@ -16,7 +16,6 @@ struct BroadcastOptions: ParsableArguments {
         }
     }
 
-    /// Opens the broadcast's folder.
     func directory(create: Bool = false) throws -> BridgeDirectory {
         try BridgeDirectory(path: path, create: create)
     }

@@ -35,7 +35,7 @@ struct FileReader: ParsableCommand {
 
     func run() throws {
         // What a name leads to may change; where its link leads to now is read too.
-        let names = paths + paths.compactMap { path in realpath(path, nil).map { String(taking: $0) } }
+        let names = paths + paths.compactMap(realPath)
         let folders = names.map(Self.folder).filter { access($0, F_OK) == 0 }
         let sandbox = Sandbox(writable: nil, readable: folders, socketFamilies: [])
         // The process that started it says what the kernel does not offer.
@@ -61,10 +61,9 @@ struct FileReader: ParsableCommand {
     }
 }
 
-extension String {
-    /// A string of C that is this one's to free.
-    fileprivate init(taking text: UnsafeMutablePointer<CChar>) {
-        self.init(cString: text)
-        free(text)
-    }
+/// What a path leads to; nil if that is nothing.
+func realPath(_ path: String) -> String? {
+    guard let text = realpath(path, nil) else { return nil }
+    defer { free(text) }
+    return String(cString: text)
 }

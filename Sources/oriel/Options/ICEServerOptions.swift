@@ -85,7 +85,10 @@ extension ICEServerSettings {
     func servers(_ configuration: ICEAgent.Configuration, _ secret: TURNSecret?) throws -> ICEServers {
         var servers = ICEServers(configuration)
         if let stun { try servers.addSTUN(stun.name, host: stun.host, port: stun.port) }
-        for turn in turn { try servers.add(ICEServers.Relay(turn, turn.credentials(secret))) }
+        for turn in turn {
+            let credentials = try turn.credentials(secret)
+            try servers.addTURN("\(turn)", host: turn.host, port: turn.port, turn.transport, credentials)
+        }
         return servers
     }
 
@@ -116,17 +119,5 @@ extension TURNServer {
         let (username, password) = credentials.current()
         return "<\(scheme):\(urlHost(host)):\(port)?transport=\(way)>; rel=\"ice-server\"; "
             + "username=\"\(username)\"; credential=\"\(password)\"; credential-type=\"password\""
-    }
-}
-
-extension ICEServers.Relay {
-    fileprivate init(_ server: TURNServer, _ credentials: TURNCredentials) {
-        let transport: NamedICEServer.Transport =
-            switch server.transport {
-            case .udp: .udp
-            case .tcp: .tcp
-            case .tls: .tls
-            }
-        self.init(server.description, host: server.host, port: server.port, transport, credentials)
     }
 }

@@ -47,7 +47,7 @@ struct JoinedCallOptions: ParsableArguments {
         if servers(WHIPCall.kind) > 1, try settings.currentWHIPToken() != nil {
             throw ValidationError("a WHIP token is for one server: attach a sender to each.")
         }
-        if servers(JanusCall.kind) > 1, try settings.janusSecrets() != JanusSecrets() {
+        if servers(JanusCall.kind) > 1, try settings.janusTexts().contains(where: { $0 != nil }) {
             throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
     }
@@ -63,17 +63,14 @@ struct JoinedCallOptions: ParsableArguments {
 }
 
 extension CallCredentials {
-    typealias JanusField = WritableKeyPath<JanusSecrets, String?> & Sendable
-
     /// The secrets that a call may need, by the names of its kind. Nothing is read for others.
     func secrets(of call: CallPlan) throws -> [String: String] {
         var secrets: [String: String] = [:]
         if call.kind == WHIPCall.kind { secrets["whipToken"] = try currentWHIPToken() }
         if call.kind == JanusCall.kind {
-            let janus = try janusSecrets()
-            (secrets["janusSecret"], secrets["janusToken"], secrets["janusPin"]) = (
-                janus.apiSecret, janus.token, janus.pin
-            )
+            for (name, text) in zip(["janusSecret", "janusToken", "janusPin"], try janusTexts()) {
+                secrets[name] = text
+            }
         }
         return secrets
     }
@@ -89,65 +86,30 @@ extension CallCredentials {
     ) throws {
         let kinds = Set(calls.map(\.kind))
         if kinds.contains(WHIPCall.kind), let token = try currentWHIPToken() {
-            settings.whipToken = { token }
-            if let path = whipToken?.path {
-                let files = try NamedFiles.open([path], "the token", ended: readerEnded)
-                let renewed = RenewedValue(token, from: files) { token, files in
-                    if let bytes = files[0], let text = try? Self.token(from: bytes) { token = text }
-                }
-                settings.whipToken = { renewed.current() }
-            }
+            let current = try Secret.renewed([whipToken], [token], "the token", readerEnded, isFit: WHIPCall.canBe)
+            settings.whipToken = { current()[0] }
         }
         if kinds.contains(JanusCall.kind) {
-            let secrets = try janusSecrets()
-            settings.janusSecrets = { secrets }
-            let janus: [(String?, any JanusField)] = [
-                (janusSecret?.path, \.apiSecret), (janusToken?.path, \.token), (janusPin?.path, \.pin),
-            ]
-            let given = janus.compactMap { path, field in path.map { ($0, field) } }
-            if given.isEmpty { return }
-            let files = try NamedFiles.open(given.map(\.0), "the secrets of Janus", ended: readerEnded)
-            let renewed = Self.renewed(secrets, in: given.map(\.1), from: files)
-            settings.janusSecrets = { renewed.current() }
-        }
-    }
-
-    /// Secrets of Janus as files have them.
-    ///
-    /// - Parameters:
-    ///   - secrets: those in the files now, and those that are in no file.
-    ///   - fields: the secret that each file has.
-    static func renewed(
-        _ secrets: JanusSecrets,
-        in fields: [any JanusField],
-        from files: NamedFiles
-    ) -> RenewedValue<JanusSecrets> {
-        RenewedValue(secrets, from: files) { secrets, files in
-            for (field, bytes) in zip(fields, files) {
-                if let text = bytes.flatMap({ secret(from: $0) }) { secrets[keyPath: field] = text }
+            let secrets = [janusSecret, janusToken, janusPin]
+            let current = try Secret.renewed(secrets, janusTexts(), "the secrets of Janus", readerEnded)
+            settings.janusSecrets = {
+                let texts = current()
+                return JanusSecrets(apiSecret: texts[0], token: texts[1], pin: texts[2])
             }
         }
     }
 
     /// The token of the WHIP server now; nil for none.
-    fileprivate func currentWHIPToken() throws -> String? { try Self.checked(whipToken?.text("token")) }
-
-    /// - Parameter bytes: of the token's file.
-    static func token(from bytes: [UInt8]) throws -> String? { try checked(secret(from: bytes)) }
-
-    private static func checked(_ token: String?) throws -> String? {
+    fileprivate func currentWHIPToken() throws -> String? {
+        let token = try whipToken?.text("token")
         guard token.map(WHIPCall.canBe(token:)) ?? true else {
             throw ValidationError("the token of the WHIP server has characters that no bearer token has.")
         }
         return token
     }
 
-    /// What lets this side into rooms of Janus.
-    fileprivate func janusSecrets() throws -> JanusSecrets {
-        JanusSecrets(
-            apiSecret: try janusSecret?.text("API secret"),
-            token: try janusToken?.text("token"),
-            pin: try janusPin?.text("PIN")
-        )
+    /// What lets this side into rooms of Janus: the API secret, the token and the PIN.
+    fileprivate func janusTexts() throws -> [String?] {
+        try [janusSecret?.text("API secret"), janusToken?.text("token"), janusPin?.text("PIN")]
     }
 }

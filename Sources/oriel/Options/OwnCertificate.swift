@@ -12,7 +12,6 @@ struct OwnCertificate {
     private let folder: StateFolder
     private let file: PrivateFile
 
-    /// - Parameter environment: finds a variable.
     init(environment: (String) -> String? = StateFolder.environment) throws(StateFolder.Missing) {
         folder = try StateFolder(for: "the certificate of --https", environment: environment)
         file = PrivateFile("\(folder.path)/https.pem")

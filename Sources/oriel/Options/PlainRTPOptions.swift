@@ -23,9 +23,7 @@ struct PlainRTPOptions: ParsableArguments {
     var print: PlainRTPReceiver?
 
     func validate() throws {
-        if let localPort, !PlainCall.localPorts.contains(localPort) {
-            throw ValidationError("--local-port \(localPort) is out of range: give 1 to 65534.")
-        }
+        if let localPort { try require("--local-port", localPort, in: PlainCall.localPorts) }
     }
 }
 

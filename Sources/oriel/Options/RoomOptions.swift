@@ -1,5 +1,4 @@
 import ArgumentParser
-import Calls
 
 /// What the other member of a room is told of this side.
 struct RoomOptions: ParsableArguments {

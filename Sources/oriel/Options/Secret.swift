@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import Helpers
 import Posix
 
 /// The longest secret that is read, in bytes, with white space around it.
@@ -49,6 +50,40 @@ extension Secret {
                 return secret(from: try file.readBytes(longestSecret))
             } catch {
                 throw Failure(.failed, "cannot read \(path) (\(error.reason)): give a file with the \(what)")
+            }
+        }
+    }
+
+    /// Starts the reader of the files among some secrets. Returns their texts at any later time.
+    ///
+    /// - Parameters:
+    ///   - texts: of all now.
+    ///   - what: the name of the files for people.
+    ///   - ended: is called once if the files cannot be read any more.
+    ///   - isFit: whether a text can take the place of another one.
+    static func renewed(
+        _ secrets: [Secret?],
+        _ texts: [String?],
+        _ what: String,
+        _ ended: @escaping @Sendable (NamedFiles.End) -> Void,
+        isFit: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) throws -> @Sendable () -> [String?] {
+        let paths = secrets.map { $0?.path }
+        if paths.allSatisfy({ $0 == nil }) { return { texts } }
+        let files = try NamedFiles.open(paths.compactMap(\.self), what, ended: ended)
+        return renewed(texts, in: paths.indices.filter { paths[$0] != nil }, from: files, isFit: isFit).current
+    }
+
+    /// - Parameter places: which of the texts each file has.
+    static func renewed(
+        _ texts: [String?],
+        in places: [Int],
+        from files: NamedFiles,
+        isFit: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) -> RenewedValue<[String?]> {
+        RenewedValue(texts, from: files) { texts, files in
+            for (place, bytes) in zip(places, files) {
+                if let text = bytes.flatMap({ secret(from: $0) }), isFit(text) { texts[place] = text }
             }
         }
     }

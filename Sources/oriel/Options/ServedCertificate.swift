@@ -24,39 +24,21 @@ struct ServedCertificate: Sendable {
     ///   - key: a PEM file.
     ///   - readerEnded: is called once if the files cannot be looked at any more.
     init(certificate: String, key: String, readerEnded: @escaping @Sendable (NamedFiles.End) -> Void) throws {
-        let renewed = try RenewedCertificate(certificate: certificate, key: key, readerEnded: readerEnded)
-        first = renewed.first
-        current = { renewed.current() }
-    }
-}
-
-private final class RenewedCertificate: Sendable {
-    let first: TLSIdentity
-    private let path: String
-    private let files: NamedFiles
-    private let state: Mutex<CertificateRenewal>
-
-    init(certificate: String, key: String, readerEnded: @escaping @Sendable (NamedFiles.End) -> Void) throws {
-        let renewal = try CertificateRenewal(certificate: certificate, key: key)
-        first = renewal.identity
-        path = certificate
-        files = try NamedFiles.open([certificate, key], "the certificate", ended: readerEnded)
-        state = Mutex(renewal)
-    }
-
-    func current() -> TLSIdentity {
-        let (identity, news) = state.withLock { state in
-            var news: CertificateRenewal.News?
-            if state.takeLook(at: MonotonicClock.now()), let read = files.read() {
-                news = state.take(certificate: read[0], key: read[1])
+        let renewal = Mutex(try CertificateRenewal(certificate: certificate, key: key))
+        let files = try NamedFiles.open([certificate, key], "the certificate", ended: readerEnded)
+        first = renewal.withLock(\.identity)
+        current = {
+            let (identity, news) = renewal.withLock { renewal in
+                let read = renewal.takeLook(at: MonotonicClock.now()) ? files.read() : nil
+                let news = read.flatMap { renewal.take(certificate: $0[0], key: $0[1]) }
+                return (renewal.identity, news)
             }
-            return (state.identity, news)
+            switch news {
+            case .renewed: Console.note("\(certificate) was renewed: new connections get the new certificate")
+            case .unfit(let error): Console.note("\(error); the certificate that was read before stays in use")
+            case nil: break
+            }
+            return identity
         }
-        switch news {
-        case .renewed: Console.note("\(path) was renewed: new connections get the new certificate")
-        case .unfit(let error): Console.note("\(error); the certificate that was read before stays in use")
-        case nil: break
-        }
-        return identity
     }
 }

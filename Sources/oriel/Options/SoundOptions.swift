@@ -34,11 +34,7 @@ struct SoundOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How loud peers are played, 0 to 255.", valueName: "volume"))
     var volume = SoundWish.loudest
 
-    func validate() throws {
-        guard 0...SoundWish.loudest ~= volume else {
-            throw ValidationError("--volume \(volume) is out of range: give 0 to 255.")
-        }
-    }
+    func validate() throws { try require("--volume", volume, in: 0...SoundWish.loudest) }
 
     /// Whether anything of the machine is to be heard.
     var isHeard: Bool { sound != .none }

@@ -6,7 +6,6 @@ import Media
 
 extension TalkPolicy: ExpressibleByArgument {}
 
-/// Whether viewers are heard.
 struct TalkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -25,11 +24,7 @@ struct TalkOptions: ParsableArguments {
     )
     var talkers = TalkSettings().talkers
 
-    func validate() throws {
-        guard Floor.placeLimits ~= talkers else {
-            throw ValidationError("--talkers \(talkers) is out of range: give 1 to 4.")
-        }
-    }
+    func validate() throws { try require("--talkers", talkers, in: Floor.placeLimits) }
 }
 
 extension TalkSettings {

@@ -5,7 +5,6 @@ import Pixels
 import Sender
 import VideoEncoding
 
-/// How the stream is encoded.
 struct VideoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -62,9 +61,7 @@ struct VideoOptions: ParsableArguments {
     var patches = VideoSettings().patches
 
     func validate() throws {
-        guard 1...3 ~= renditions else {
-            throw ValidationError("--renditions \(renditions) is out of range: give 1 to 3.")
-        }
+        try require("--renditions", renditions, in: 1...3)
         guard 0...1 ~= vp8Profile else { throw ValidationError("--vp8-profile is 0 or 1, not \(vp8Profile).") }
         if let keyframeInterval, !(0...3600 ~= keyframeInterval) {
             throw ValidationError("--keyframe-interval \(keyframeInterval) is out of range: give 0 to 3600.")

@@ -6,7 +6,6 @@ import HTTP
 import ICE
 import Posix
 
-/// How a broadcast is served to browsers.
 struct WebOptions: ParsableArguments {
     @OptionGroup var server: ServerOptions
 
@@ -55,9 +54,7 @@ struct WebOptions: ParsableArguments {
     var maxViewers = WebCallSettings().maxViewers
 
     func validate() throws {
-        guard 1...1000 ~= maxViewers else {
-            throw ValidationError("--max-viewers \(maxViewers) is out of range: give 1 to 1000.")
-        }
+        try require("--max-viewers", maxViewers, in: 1...1000)
         guard let token = token ?? Secret.Variable.token.text else { return }
         guard !token.isEmpty, Set((Self.alphabet + ".~").utf8).isSuperset(of: token.utf8) else {
             throw ValidationError("a token takes letters, digits, and - . _ ~ only: give another --token.")

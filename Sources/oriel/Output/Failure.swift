@@ -5,6 +5,7 @@ import Control
 import FrameBridge
 import HTTP
 import Posix
+import Sound
 import VideoEncoding
 import WebRTC
 import X11Capture
@@ -62,16 +63,16 @@ extension Failure {
                 case .failed: (.failed, "")
                 case .refused: (.refused, "")
                 }
-            case is WebClientError: (.failed, "")
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case let error as ControlError: (error.isTemporary ? .tryAgain : .failed, "")
             case is ConfigurationError: (.usage, "")
             case GuestStoreError.busy: (.tryAgain, "")
-            case is GuestStoreError, is StateFolder.Missing: (.failed, "")
-            case is UnresolvedHost: (.unavailable, "")
+            case is UnresolvedHost, is SoundDevices.Unavailable: (.unavailable, "")
             case let error as SystemError: (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
             case X11Error.system(let error): (.failed, error.limitAdvice.map { ": \($0)" } ?? "")
-            case is X11Error, is BridgeError, is HTTPServerError, is DTLSError, is VideoEncoderError: (.failed, "")
+            case is X11Error, is BridgeError, is HTTPServerError, is WebClientError, is DTLSError, is VideoEncoderError,
+                is GuestStoreError, is StateFolder.Missing:
+                (.failed, "")
             default: nil
             }
         guard let known else { return nil }

@@ -5,11 +5,6 @@ import Time
 
 /// What `oriel inspect` tells. Times are ages in milliseconds.
 struct InspectionReport: Encodable {
-    struct Holder: Encodable {
-        let pid: Int32
-        let program: String
-    }
-
     struct Slot: Encodable {
         let sequence: UInt64
         let isLatest: Bool
@@ -37,7 +32,7 @@ struct InspectionReport: Encodable {
 
         let state: String
         let problem: String?
-        let writers: [Holder]
+        let writers: [LockHolder]
         let generation: String?
         let generations: [String]
         let fileBytes: Int
@@ -60,9 +55,9 @@ struct InspectionReport: Encodable {
     let lastError: String?
     let lastErrorAgeMs: Double?
     let writerLocked: Bool
-    let writers: [Holder]
+    let writers: [LockHolder]
     let readersAttached: Bool
-    let readers: [Holder]
+    let readers: [LockHolder]
     let generation: String?
     /// Files in the folder; more than one only for an instant, or after a crash until the next start.
     let generations: [String]
@@ -108,7 +103,7 @@ struct InspectionReport: Encodable {
             ?? ""
     }
 
-    fileprivate static func names(_ holders: [Holder], unseen: String) -> String {
+    fileprivate static func names(_ holders: [LockHolder], unseen: String) -> String {
         holders.isEmpty ? unseen : holders.map { "\($0.program) (\($0.pid))" }.joined(separator: ", ")
     }
 
@@ -133,16 +128,9 @@ struct InspectionReport: Encodable {
 }
 
 extension InspectionReport {
-    init(
-        _ inspection: BridgeInspection,
-        writers: [LockHolder],
-        readers: [LockHolder],
-        sound: Sound,
-        rates: Rates?,
-        soundProcess: SoundSnapshot?
-    ) {
+    init(_ inspection: BridgeInspection, of directory: BridgeDirectory, _ rates: Rates?) throws(BridgeError) {
         let now: Instant = MonotonicClock.now()
-        directory = inspection.path
+        self.directory = inspection.path
         state = inspection.liveness.name
         statedState = inspection.status?.state.name
         reason = inspection.status.flatMap { $0.reason.isEmpty ? nil : $0.reason }
@@ -150,9 +138,8 @@ extension InspectionReport {
         let past = inspection.problem == nil ? inspection.status?.lastError : nil
         lastErrorAgeMs = past.map { milliseconds(now - $0.at) }
         writerLocked = inspection.liveness != .dead && inspection.liveness != .stopped
-        self.writers = writers.map { Holder($0) }
+        (writers, readers) = (directory.writers(), directory.readers())
         readersAttached = inspection.hasReaders
-        self.readers = readers.map { Holder($0) }
         generation = inspection.status.flatMap { $0.generation == 0 ? nil : String($0.generation, radix: 16) }
         generations = inspection.generations
         source = inspection.source
@@ -177,12 +164,10 @@ extension InspectionReport {
             )
         }
         tiles = Tiles(columns: inspection.tileColumns, framesSinceChange: inspection.tileAges)
-        (self.sound, self.rates, self.soundProcess) = (sound, rates, soundProcess)
+        self.rates = rates
+        sound = Sound(try SoundInspection(directory), writers: directory.soundWriters())
+        soundProcess = try? SoundClient(of: directory).statusIfThere?.get()
     }
-}
-
-extension InspectionReport.Holder {
-    fileprivate init(_ holder: LockHolder) { self.init(pid: holder.pid, program: holder.program) }
 }
 
 extension InspectionReport.Sound {
@@ -190,7 +175,7 @@ extension InspectionReport.Sound {
         let now: Instant = MonotonicClock.now()
         state = inspection.liveness.name
         problem = inspection.problem?.description
-        self.writers = writers.map { InspectionReport.Holder($0) }
+        self.writers = writers
         generation = inspection.generation.map { String($0, radix: 16) }
         generations = inspection.generations
         fileBytes = inspection.fileBytes

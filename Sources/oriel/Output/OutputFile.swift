@@ -61,7 +61,6 @@ enum OutputFile {
         }
     }
 
-    /// The sentence for a file that could not be written.
     static func failure(_ path: String, _ reason: String) -> Failure {
         Failure(.failed, "cannot write \(path) (\(reason)): choose another file")
     }

@@ -1,5 +1,4 @@
 import Access
-import Calls
 import Control
 import Media
 import Peers

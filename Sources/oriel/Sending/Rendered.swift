@@ -1,5 +1,4 @@
 import Configuration
-import FrameBridge
 import Glibc
 import Helpers
 import Posix

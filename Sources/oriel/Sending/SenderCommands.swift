@@ -47,28 +47,21 @@ final class SenderCommands: Sendable {
             }
             let work = work.withLock { $0 }
             let faults = calls.serverFaults
-            return .status(
-                report: SenderSnapshot(
-                    calls: calls.statuses(at: now),
-                    bitrateBps: calls.sinks.target.bitsPerSecond,
-                    quantizer: work.quantizer,
-                    limit: work.limit,
-                    sound: work.sound,
-                    viewers: viewers,
-                    servers: faults.isEmpty ? nil : faults.map { SenderSnapshot.Server($0, at: now) },
-                    knocks: !access.asks
-                        ? nil
-                        : access.read(\.waiting).map { knock in
-                            SenderSnapshot.Knock(
-                                id: knock.number,
-                                name: knock.name,
-                                note: knock.note,
-                                address: knock.address,
-                                sinceS: milliseconds(now - knock.since) / 1000
-                            )
-                        }
+            let bitrate = calls.sinks.target.bitsPerSecond
+            var report = SenderSnapshot(calls: calls.statuses(at: now), bitrateBps: bitrate, viewers: viewers)
+            (report.quantizer, report.limit, report.sound) = (work.quantizer, work.limit, work.sound)
+            if !faults.isEmpty { report.servers = faults.map { SenderSnapshot.Server($0, at: now) } }
+            guard access.asks else { return .status(report: report) }
+            report.knocks = access.read(\.waiting).map { knock in
+                SenderSnapshot.Knock(
+                    id: knock.number,
+                    name: knock.name,
+                    note: knock.note,
+                    address: knock.address,
+                    sinceS: milliseconds(now - knock.since) / 1000
                 )
-            )
+            }
+            return .status(report: report)
         case .kick(let id): return kick(id)
         case .talk(let id, let isOn): return talk(id, isOn: isOn)
         case .accept(let knock): return answer(knock, .accepted)

@@ -7,14 +7,13 @@ import Time
 /// Capture process or sender, having done its work or being unable to do it, ends all. A broadcast without sound is better than none: the
 /// sound process ends nothing.
 struct Supervision {
-    enum Process: CaseIterable {
+    enum Process: Int, CaseIterable {
         case capture, sender, sound
     }
 
     enum Action: Equatable {
         /// - `isFirst`: whether it runs for the first time, and does not go on after a crash.
         case start(Process, isFirst: Bool)
-        /// Ask it to end.
         case terminate(Process)
         /// End it by force.
         case kill(Process)
@@ -59,33 +58,25 @@ struct Supervision {
         var lastExit: ChildProcess.Exit?
     }
 
-    private var capture: Course
-    private var sender: Course
-    private var sound: Course
+    /// In the order of `Process`.
+    private var courses: [Course]
     /// Set when everything is to end.
     private(set) var outcome: Outcome?
 
-    init(at now: Instant) {
-        capture = Course(state: .waiting(until: now))
-        sender = capture
-        sound = capture
-    }
+    init(at now: Instant) { courses = Process.allCases.map { _ in Course(state: .waiting(until: now)) } }
 
     /// Whether all processes have ended, or were given up.
-    var isOver: Bool {
-        if case .ended = capture.state, case .ended = sender.state, case .ended = sound.state { true } else { false }
-    }
+    var isOver: Bool { courses.allSatisfy { if case .ended = $0.state { true } else { false } } }
 
     /// When to ask for the next action, if nothing else happens.
     var deadline: Instant? {
-        func deadline(of course: Course) -> Instant? {
+        courses.compactMap { course in
             switch course.state {
             case .waiting(let until): outcome == nil ? until : nil
             case .terminated(let until), .killed(let until): until
             case .running, .ended: nil
             }
-        }
-        return earliest(deadline(of: capture), deadline(of: sender), deadline(of: sound))
+        }.min()
     }
 
     /// What to do now; nil for nothing.
@@ -116,7 +107,6 @@ struct Supervision {
         return nil
     }
 
-    /// A signal asks for the end.
     mutating func end() { outcome = outcome ?? .done }
 
     /// A process could not be started, and nothing can be done about it.
@@ -166,19 +156,7 @@ struct Supervision {
     }
 
     private subscript(process: Process) -> Course {
-        get {
-            switch process {
-            case .capture: capture
-            case .sender: sender
-            case .sound: sound
-            }
-        }
-        set {
-            switch process {
-            case .capture: capture = newValue
-            case .sender: sender = newValue
-            case .sound: sound = newValue
-            }
-        }
+        get { courses[process.rawValue] }
+        set { courses[process.rawValue] = newValue }
     }
 }
