@@ -1,4 +1,5 @@
 import Access
+import Calls
 import Control
 import Media
 import Peers
