@@ -37,10 +37,20 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Calls", "Capture", "CLimits", "Configuration", "Control", "CPNG", "FrameBridge", "Helpers",
-                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Sound", "Talk",
-                "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                "Access", "Calls", "Capture", "CLimits", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP",
+                "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Publishing", "Rendering", "Sender", "Sound",
+                "Talk", "Time",
+                "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
+            ],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Publishing",
+            dependencies: [
+                "Access", "Calls", "Configuration", "Control", "CPNG", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON",
+                "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Talk", "Time", "VideoDecoding",
+                "VideoEncoding", "WebRTC",
             ],
             swiftSettings: swift
         ),
@@ -96,7 +106,7 @@ let package = Package(
             swiftSettings: safe
         ),
         .target(name: "JSON", swiftSettings: safe),
-        .target(name: "Helpers", dependencies: ["Posix", "Time"], swiftSettings: swift),
+        .target(name: "Helpers", dependencies: ["JSON", "Posix", "Time"], swiftSettings: swift),
         .target(
             name: "Peers",
             dependencies: ["Control", "ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
@@ -214,7 +224,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["CPNG", "JSON", "Media", "Posix", "RTP", "SocketIO", "Time"],
+            dependencies: ["CPNG", "Helpers", "JSON", "Media", "Posix", "RTP", "SocketIO", "Time"],
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),
@@ -325,7 +335,11 @@ let package = Package(
             dependencies: ["Control", "FrameBridge", "JSON", "Media", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
-        .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "HelpersTests",
+            dependencies: ["Helpers", "Posix", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "SocketIOTests",
@@ -346,10 +360,18 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(
+            name: "PublishingTests",
+            dependencies: [
+                "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
+                "Peers", "Pixels", "Posix", "Publishing", "Sender", "Talk", "TestSupport", "Time", "WebRTC",
+            ],
+            swiftSettings: swift
+        ),
+        .testTarget(
             name: "OrielTests",
             dependencies: [
                 "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
-                "oriel", "Peers", "Pixels", "Posix", "Sender", "Talk", "TestSupport", "Time", "WebRTC",
+                "oriel", "Posix", "Publishing", "Sender", "TestSupport", "Time",
                 argumentParser,
             ],
             swiftSettings: swift

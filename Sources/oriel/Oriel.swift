@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Glibc
+import Helpers
 
 @main
 struct Oriel: ParsableCommand {
@@ -31,7 +32,7 @@ struct Oriel: ParsableCommand {
             command = try parseAsRoot()
             try command.run()
         } catch {
-            guard let failure = Failure(describing: error) else { exit(sayingWhy: error, of: type(of: command)) }
+            guard let failure = Failure(ending: error) else { exit(sayingWhy: error, of: type(of: command)) }
             Console.note(failure.sentence)
             Glibc.exit(failure.code.rawValue)
         }

@@ -1,6 +1,8 @@
 import Glibc
 import HTTP
+import Helpers
 import Posix
+import Publishing
 import TestSupport
 import Testing
 

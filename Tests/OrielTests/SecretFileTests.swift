@@ -1,6 +1,7 @@
 import Configuration
 import Helpers
 import ICE
+import TestSupport
 import Testing
 
 @testable import oriel

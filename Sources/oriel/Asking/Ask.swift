@@ -5,6 +5,7 @@ import Glibc
 import Helpers
 import JSON
 import Posix
+import Publishing
 import Time
 
 /// Asks a person whether viewers may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has

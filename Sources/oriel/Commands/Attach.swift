@@ -1,6 +1,8 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Helpers
+import Publishing
 
 struct Attach: ParsableCommand, SenderCommand {
     static let configuration = CommandConfiguration(

@@ -2,9 +2,11 @@ import ArgumentParser
 import Configuration
 import Control
 import FrameBridge
+import Helpers
 import JSON
 import Media
 import Posix
+import Publishing
 import Sound
 
 struct Hear: ParsableCommand {

@@ -3,6 +3,7 @@ import Calls
 import Configuration
 import Glibc
 import HTTP
+import Helpers
 import Posix
 
 struct Rooms: ParsableCommand {

@@ -4,6 +4,7 @@ import Configuration
 import FrameBridge
 import Glibc
 import HTTP
+import Helpers
 import Posix
 import Time
 

@@ -1,4 +1,5 @@
 import Glibc
+import Helpers
 import Posix
 
 /// Where the sound server is, as libpulse finds it.

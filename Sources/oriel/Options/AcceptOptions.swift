@@ -1,6 +1,8 @@
 import Access
 import ArgumentParser
 import Configuration
+import Helpers
+import Publishing
 
 extension AcceptPolicy: ExpressibleByArgument {}
 

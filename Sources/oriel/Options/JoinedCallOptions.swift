@@ -2,6 +2,7 @@ import ArgumentParser
 import Calls
 import Configuration
 import Helpers
+import Publishing
 
 struct JoinedCallOptions: ParsableArguments {
     @Option(

@@ -1,5 +1,6 @@
 import Glibc
 import HTTP
+import Helpers
 import Posix
 import Time
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Publishing
 
 struct PlainRTPOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write the SDP to a file instead of standard output.", valueName: "file"))

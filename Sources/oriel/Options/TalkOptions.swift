@@ -2,6 +2,7 @@ import Access
 import ArgumentParser
 import Configuration
 import FrameBridge
+import Helpers
 import Media
 
 extension TalkPolicy: ExpressibleByArgument {}

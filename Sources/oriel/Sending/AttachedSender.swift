@@ -9,6 +9,7 @@ import Helpers
 import Media
 import Peers
 import Posix
+import Publishing
 import Sender
 import Talk
 import WebRTC
@@ -120,7 +121,7 @@ extension SenderProcess {
         }
         try turnSecretFile?.begin { network.doubtServers() }
         defer { turnSecretFile?.close() }
-        let running = SenderCalls(network, kinds, access: access, events, sinks: sinks)
+        let running = CallRegistry(network, kinds, access: access, events, sinks: sinks)
         defer { running.close() }
         try running.begin(prepared, receiver: rendered.receiver)
         let commands = SenderCommands(running, access: access, talk: talk)

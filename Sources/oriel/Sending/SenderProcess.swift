@@ -1,6 +1,8 @@
 import Calls
 import Configuration
+import Helpers
 import Posix
+import Publishing
 import Sender
 
 /// The sender process.

@@ -2,8 +2,10 @@ import Calls
 import Configuration
 import FrameBridge
 import HTTP
+import Helpers
 import ICE
 import Posix
+import Publishing
 
 extension WebSettings {
     /// - Parameters:

@@ -1,6 +1,7 @@
 import Configuration
 import FrameBridge
 import Glibc
+import Helpers
 import Posix
 import Time
 

@@ -1,5 +1,6 @@
 import Configuration
 import Glibc
+import Helpers
 import JSON
 import Posix
 import Time

@@ -1,0 +1,129 @@
+package import Configuration
+import Glibc
+import Helpers
+package import Posix
+import Rendering
+import Time
+package import VideoDecoding
+
+/// What a sender shows on this machine, opened while it still may open files and start processes. The windows are processes of
+/// their own, which have the screen and no network.
+package struct PreparedRendering: ~Copyable {
+    /// Where to write what the other side sends; nil if that is not shown.
+    private let output: FileDescriptor?
+    /// What that is, for people; nil for a window.
+    private let path: String?
+    /// A window of the preview, which ends with this descriptor.
+    private let preview: FileDescriptor?
+
+    /// - Parameter broadcast: its folder.
+    /// - Returns: nil when a signal came while a pipe had no reader.
+    package static func prepare(
+        _ settings: RenderingSettings,
+        _ broadcast: String,
+        until signals: borrowing TerminationSignals
+    ) throws -> PreparedRendering? {
+        let preview = try settings.preview ? window(broadcast) : nil
+        switch settings.render {
+        case nil: return PreparedRendering(output: nil, path: nil, preview: preview)
+        case "window":
+            return PreparedRendering(output: try window(broadcast, "--received"), path: nil, preview: preview)
+        case "-":
+            guard isatty(1) == 0 else {
+                throw Failure(.usage, "standard output is a terminal: pass pictures on to a player, or give a file")
+            }
+            let output = FileDescriptor(taking: try check("dup") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
+            return PreparedRendering(output: output, path: "standard output", preview: preview)
+        case let path?:
+            guard let file = try open(path, until: signals) else { return nil }
+            return PreparedRendering(output: file, path: path, preview: preview)
+        }
+    }
+
+    private init(output: consuming FileDescriptor?, path: String?, preview: consuming FileDescriptor?) {
+        self.output = output
+        self.path = path
+        self.preview = preview
+    }
+
+    /// What a window needs of the environment: to find the screen and the broadcast's folder, its language and its libraries. The
+    /// secrets that may be in it are not for a process that shows what others send.
+    private static let variables: Set<String> = [
+        "DISPLAY", "XAUTHORITY", "HOME", "XDG_RUNTIME_DIR", "TMPDIR",
+        "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LD_LIBRARY_PATH",
+    ]
+
+    /// Starts a window. It ends when the descriptor that is returned is closed.
+    private static func window(_ broadcast: String, _ arguments: String...) throws -> FileDescriptor {
+        // By its name, people tell one preview from another.
+        let name = broadcast.split(separator: "/").last ?? ""
+        let words = ["view", "--name=\(name)", "--dir=\(broadcast)"]
+        do throws(SystemError) {
+            return try HelperProcess.silent(words + arguments, inheriting: variables)
+        } catch {
+            throw Failure(.failed, "cannot start a window (\(error.reason)): \(error.advice)")
+        }
+    }
+
+    /// Opens a file to write to. A named pipe must have a reader first.
+    private static func open(_ path: String, until signals: borrowing TerminationSignals) throws -> FileDescriptor? {
+        var isWaiting = false
+        while true {
+            do throws(SystemError) {
+                return try OutputFile.open(path, O_TRUNC | O_NONBLOCK)
+            } catch {
+                guard error.code == ENXIO else { throw OutputFile.failure(path, error.reason) }
+            }
+            if !isWaiting { Console.note("nobody reads the pipe \(path) yet: waiting for a player") }
+            isWaiting = true
+            waitReadable(signals.descriptor.raw, until: MonotonicClock.now() + .milliseconds(50))
+            if signals.take() { return nil }
+        }
+    }
+
+    /// Starts the threads.
+    package consuming func begin() throws -> Rendered {
+        guard let output else { return try Rendered(nil, preview: preview) }
+        let path = path
+        let written = try Y4MOutput(to: output, onSizeChange: path == nil ? .beginsAnew : .scales) { error in
+            // What a window has to say it says itself.
+            guard let path else { return }
+            Console.note(
+                error.code == EPIPE
+                    ? "nobody reads \(path) any more; the call goes on"
+                    : "cannot write \(path) (\(error.reason)); the call goes on"
+            )
+        }
+        return try Rendered(written, preview: preview)
+    }
+}
+
+/// What a sender shows on this machine.
+package final class Rendered {
+    /// How long the last picture may take to be written.
+    private static let patience = Duration.milliseconds(500)
+
+    /// Takes what the other side of a call sends; nil if that is not shown.
+    package let receiver: DecodingReceiver?
+    private let output: Y4MOutput?
+    private let preview: FileDescriptor?
+
+    fileprivate init(_ output: Y4MOutput?, preview: consuming FileDescriptor?) throws {
+        self.output = output
+        self.preview = preview
+        receiver = try output.map { output in
+            try DecodingReceiver {
+                output.show(&$0)
+            } clear: {
+                output.clear()
+            } report: {
+                Console.note($0)
+            }
+        }
+    }
+
+    package func close() {
+        receiver?.close()
+        output?.close(until: MonotonicClock.now() + Self.patience)
+    }
+}

@@ -1,0 +1,35 @@
+import Calls
+import Control
+import ICE
+package import Peers
+import Time
+
+extension ServerNews {
+    /// For programs.
+    var state: SenderSnapshot.Server.State {
+        switch result {
+        case .works: .works
+        case .noAnswer, .unreachable, .otherProtocol: .silent
+        case .wrongLogin: .wrongLogin
+        case .refused: .refused
+        }
+    }
+}
+
+extension CallEvent {
+    package init(_ news: ServerNews) {
+        self.init(kind: .server, sentence: news.sentence, state: news.state.rawValue, server: news.server.name)
+    }
+}
+
+extension SenderSnapshot.Server {
+    /// A server that does not work.
+    init(_ fault: ServerNews, at now: Instant) {
+        self.init(
+            name: fault.server.name,
+            state: fault.state,
+            sinceS: milliseconds(now - fault.since) / 1000,
+            reason: fault.sentence
+        )
+    }
+}
