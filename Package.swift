@@ -37,12 +37,22 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Calls", "Capture", "CLimits", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP",
+                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "FrameBridge", "Helpers",
+                "HTTP",
                 "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Publishing", "Rendering", "Sender", "Sound",
-                "Talk", "Time",
-                "VideoEncoding", "WebRTC", "X11Capture",
+                "Supervising", "Talk", "Time", "VideoEncoding", "WebRTC", "X11Capture",
                 argumentParser,
             ],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Supervising",
+            dependencies: ["Configuration", "Helpers", "JSON", "Posix", "Time"],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Asking",
+            dependencies: ["Access", "Control", "Helpers", "JSON", "Posix", "Time"],
             swiftSettings: swift
         ),
         .target(
@@ -359,6 +369,12 @@ let package = Package(
             ],
             swiftSettings: swift
         ),
+        .testTarget(
+            name: "SupervisingTests",
+            dependencies: ["Posix", "Supervising", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
             name: "PublishingTests",
             dependencies: [

@@ -77,7 +77,7 @@ extension ICEServerSettings {
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
     ) throws -> TURNSecretFile? {
         guard let secret, let path = self.secret?.path, !turn.isEmpty else { return nil }
-        let files = try NamedFiles.open([path], "the secret of the TURN servers", ended: readerEnded)
+        let files = try NamedFiles([path], "the secret of the TURN servers", ended: readerEnded)
         return TURNSecretFile(path, of: secret, by: files)
     }
 

@@ -70,7 +70,7 @@ extension Secret {
     ) throws -> @Sendable () -> [String?] {
         let paths = secrets.map { $0?.path }
         if paths.allSatisfy({ $0 == nil }) { return { texts } }
-        let files = try NamedFiles.open(paths.compactMap(\.self), what, ended: ended)
+        let files = try NamedFiles(paths.compactMap(\.self), what, ended: ended)
         return renewed(texts, in: paths.indices.filter { paths[$0] != nil }, from: files, isFit: isFit).current
     }
 

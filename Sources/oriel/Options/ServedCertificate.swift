@@ -25,7 +25,7 @@ struct ServedCertificate: Sendable {
     ///   - readerEnded: is called once if the files cannot be looked at any more.
     init(certificate: String, key: String, readerEnded: @escaping @Sendable (NamedFiles.End) -> Void) throws {
         let renewal = Mutex(try CertificateRenewal(certificate: certificate, key: key))
-        let files = try NamedFiles.open([certificate, key], "the certificate", ended: readerEnded)
+        let files = try NamedFiles([certificate, key], "the certificate", ended: readerEnded)
         first = renewal.withLock(\.identity)
         current = {
             let (identity, news) = renewal.withLock { renewal in

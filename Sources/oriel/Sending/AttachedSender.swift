@@ -1,4 +1,5 @@
 import Access
+import Asking
 import Calls
 import Configuration
 import Control

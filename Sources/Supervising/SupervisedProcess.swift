@@ -1,4 +1,4 @@
-import Configuration
+package import Configuration
 import Glibc
 import Helpers
 import JSON
@@ -6,7 +6,7 @@ import Posix
 import Time
 
 /// A child process that runs this program, and can be started again.
-final class SupervisedProcess {
+package final class SupervisedProcess {
     private let name: String
     private let command: String
     private var settings: any ProcessSettings
@@ -16,7 +16,7 @@ final class SupervisedProcess {
     /// - Parameters:
     ///   - name: for people.
     ///   - command: of this program.
-    init(_ name: String, _ command: String, _ settings: any ProcessSettings) throws {
+    package init(_ name: String, _ command: String, _ settings: any ProcessSettings) throws {
         (self.name, self.command, self.settings) = (name, command, settings)
         results = try Results()
     }

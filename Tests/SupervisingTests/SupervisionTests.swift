@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import oriel
+@testable import Supervising
 
 @Suite struct SupervisionTests {
     private typealias Action = Supervision.Action

@@ -1,4 +1,5 @@
 import Glibc
+import Helpers
 import Posix
 
 /// The program that shows notifications, as PATH names it when the process that asks starts.

@@ -1,15 +1,15 @@
-import Access
+package import Access
 import Control
 import Glibc
 import Helpers
 import JSON
-import Posix
+package import Posix
 import Synchronization
 import Time
 
-/// The process that asks a person who may come in (`Ask`), as its sender sees it. It has the terminal and the session bus, which the
+/// The process that asks a person who may come in (`AskingDesk`), as its sender sees it. It has the terminal and the session bus, which the
 /// sender gives up; of what it says, only numbers and verbs count.
-final class Asker: Sendable {
+package final class Asker: Sendable {
     /// What that process needs of the environment; the secrets that may be in it are not for it.
     private static let variables: Set<String> = [
         "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "HOME", "PATH",
@@ -31,13 +31,13 @@ final class Asker: Sendable {
     private let thread = Mutex<Thread?>(nil)
 
     /// The process group whose terminal this process was started from; nil if a person cannot type there and read.
-    static var terminalGroup: Int32? { isatty(0) == 1 && isatty(2) == 1 ? getpgrp() : nil }
+    package static var terminalGroup: Int32? { isatty(0) == 1 && isatty(2) == 1 ? getpgrp() : nil }
 
     /// Starts the process, before this one gives that up. It ends with this one.
     ///
     /// - Parameter group: the process group whose terminal it may read; nil for none.
     /// - Returns: nil where nobody can be asked.
-    init?(terminalGroup group: Int32?) throws {
+    package init?(terminalGroup group: Int32?) throws {
         guard group != nil || Notification.isPossible else { return nil }
         do throws(SystemError) {
             news = try EventSignal()
@@ -52,12 +52,12 @@ final class Asker: Sendable {
     }
 
     /// Starts the thread that passes questions and answers on. Call it once the sandbox is closed.
-    func begin(_ take: @escaping @Sendable (_ knock: Int, KnockAnswer) -> Void) throws(SystemError) {
+    package func begin(_ take: @escaping @Sendable (_ knock: Int, KnockAnswer) -> Void) throws(SystemError) {
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run(take) } }
     }
 
     /// Has a person asked, or not any more.
-    func tell(_ event: AccessEvent) {
+    package func tell(_ event: AccessEvent) {
         guard let question = Question(event) else { return }
         let isEndNews = state.withLock { state in
             guard state.hasEnded else {
@@ -73,7 +73,7 @@ final class Asker: Sendable {
         news.set()
     }
 
-    func close() {
+    package func close() {
         state.withLock { $0.isClosed = true }
         news.set()
         thread.withLock { $0.take() }?.join()

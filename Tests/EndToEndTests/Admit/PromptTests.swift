@@ -5,7 +5,7 @@ import Testing
 
 extension Admit {
     /// A person who shares is asked who may look in.
-    @Suite struct AskingTests {
+    @Suite struct PromptTests {
         private let network: Network
         private let server: XServer
         private let folder: TemporaryDirectory

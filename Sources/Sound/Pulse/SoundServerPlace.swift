@@ -1,11 +1,12 @@
 import Glibc
-import Helpers
-import Posix
+package import Posix
 
 /// Where the sound server is, as libpulse finds it.
-enum SoundServerPlace {
+package enum SoundServerPlace {
     /// A sandbox that reaches the sound server and the broadcast's folder. The folder of the user's own server is made if it is missing.
-    static func sandbox(_ folder: String) -> Sandbox {
+    ///
+    /// - Parameter note: tells people of a server on another machine.
+    package static func sandbox(_ folder: String, _ note: (String) -> Void) -> Sandbox {
         func variable(_ name: String) -> String? { StateFolder.environment(name).flatMap { $0.isEmpty ? nil : $0 } }
         // A name without a kind is that of a machine, unless it is a path; several names may be given, each after the name of the machine
         // that it is for.
@@ -23,7 +24,7 @@ enum SoundServerPlace {
             configuration.map { "\($0)/pulse" },
             home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
         ].compactMap(\.self).filter { access($0, F_OK) == 0 }
-        if isRemote { Console.note("the sound server is reached by the network, as PULSE_SERVER says") }
+        if isRemote { note("the sound server is reached by the network, as PULSE_SERVER says") }
         return Sandbox(
             writable: folder,
             readable: files,

@@ -1,32 +1,43 @@
 import Access
-import ArgumentParser
 import Control
 import Glibc
 import Helpers
 import JSON
 import Posix
-import Publishing
 import Time
 
-/// Asks a person whether viewers may come in, at the terminal and by notifications of the desktop: a process beside a sender, which has
-/// neither network nor broadcast. It writes only the file of known viewers. The programs that it starts write nothing. Both read only the
-/// files of the system and of these programs.
+/// The questions that are open, at the terminal and by notifications, and the viewers that will be known.
 ///
-/// Questions come from standard input, and it ends with that; answers go to standard output.
-struct Ask: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Ask who may come in.", shouldDisplay: false)
-
+/// It is a process beside a sender, which has neither network nor broadcast. It writes only the file of known viewers. The programs that it
+/// starts write nothing. Both read only the files of the system and of these programs.
+package final class AskingDesk {
     /// The longest line that is read, in bytes: a sender may have been taken over.
     private static let longestLine = 16384
+    /// How often the terminal is checked while a viewer waits and another program has the foreground.
+    private static let lookInterval = Duration.seconds(1)
+    /// How long notifications may take to go.
+    private static let farewellTime = Duration.milliseconds(500)
+    private static let reapInterval = Duration.milliseconds(100)
 
-    @Option(help: "The process group whose terminal it may read.")
-    var terminalGroup: Int32?
+    private let terminal: Terminal?
+    private let notifySend: NotifySend
+    private let tell: (SenderRequest) -> Void
+    private var questions = Questions()
+    private var notifications: [Notification] = []
+    /// Notifications that are over, until their program has ended.
+    private var leaving: [Notification] = []
+    /// Viewers answered with "always", by their numbers, until the sender says that they are let in.
+    private var always: [Int: Question.Knock] = [:]
+    private var waiting: [Int: Question.Knock] = [:]
 
-    func run() throws {
+    /// Runs the process. Questions come from standard input, and it ends with that; answers go to standard output.
+    ///
+    /// - Parameter terminalGroup: the process group whose terminal it may read; nil for none.
+    package static func run(terminalGroup: Int32?) throws {
         let signals = try TerminationSignals()
         let input = FileDescriptor(taking: try check("dup") { fcntl(0, F_DUPFD_CLOEXEC, 3) })
         try check("fcntl") { fcntl(input.raw, F_SETFL, O_NONBLOCK) }
-        var lines = LineReader(longest: Self.longestLine)
+        var lines = LineReader(longest: longestLine)
         let notifySend = try NotifySend()
         let desk = AskingDesk(terminalGroup.flatMap { Terminal(ofGroup: $0) }, notifySend) { request in
             if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
@@ -49,38 +60,18 @@ struct Ask: ParsableCommand {
         }
         desk.close()
     }
-}
 
-/// The questions that are open, at the terminal and by notifications, and the viewers that will be known.
-private final class AskingDesk {
-    /// How often the terminal is checked while a viewer waits and another program has the foreground.
-    private static let lookInterval = Duration.seconds(1)
-    /// How long notifications may take to go.
-    private static let farewellTime = Duration.milliseconds(500)
-    private static let reapInterval = Duration.milliseconds(100)
-
-    private let terminal: Terminal?
-    private let notifySend: NotifySend
-    private let tell: (SenderRequest) -> Void
-    private var questions = Questions()
-    private var notifications: [Notification] = []
-    /// Notifications that are over, until their program has ended.
-    private var leaving: [Notification] = []
-    /// Viewers answered with "always", by their numbers, until the sender says that they are let in.
-    private var always: [Int: Question.Knock] = [:]
-    private var waiting: [Int: Question.Knock] = [:]
-
-    init(_ terminal: Terminal?, _ notifySend: NotifySend, tell: @escaping (SenderRequest) -> Void) {
+    private init(_ terminal: Terminal?, _ notifySend: NotifySend, tell: @escaping (SenderRequest) -> Void) {
         (self.terminal, self.notifySend, self.tell) = (terminal, notifySend, tell)
     }
 
     /// What may have news: the terminal only while a question is open there.
-    var descriptors: [Int32] {
+    private var descriptors: [Int32] {
         let reads = questions.isOpen && terminal?.isInForeground ?? false
         return notifications.map(\.descriptor) + (reads ? [terminal!.raw] : [])
     }
 
-    func take(_ question: Question) {
+    private func take(_ question: Question) {
         if terminal != nil { questions.take(question) }
         switch question {
         case .knocked(let knock):
@@ -100,7 +91,7 @@ private final class AskingDesk {
     }
 
     /// Does what is to be done now. Returns when to come again.
-    func turn(at now: Instant) -> Instant? {
+    private func turn(at now: Instant) -> Instant? {
         for notification in notifications {
             let (verdict, isOver) = notification.take()
             if let verdict { answer(notification.knock, verdict) }
@@ -126,7 +117,7 @@ private final class AskingDesk {
         return earliest(reaping, now + Self.lookInterval)
     }
 
-    func close() {
+    private func close() {
         for notification in notifications { notification.close() }
         let all = notifications + leaving
         let deadline: Instant = MonotonicClock.now() + Self.farewellTime
@@ -152,8 +143,6 @@ private final class AskingDesk {
         guard let key = knock.key.flatMap({ GuestKey($0) }) else {
             return Console.note("\(knock.who) is let in this once only: a player cannot be recognized later")
         }
-        do { try GuestStore().remember(key, name: knock.name) } catch {
-            Console.note(Failure(describing: error)?.sentence ?? "\(error)")
-        }
+        do { try GuestStore().remember(key, name: knock.name) } catch { Console.note("\(error)") }
     }
 }

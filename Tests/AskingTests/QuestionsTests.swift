@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import oriel
+@testable import Asking
 
 @Suite struct QuestionsTests {
     private func knock(_ id: Int, _ name: String = "") -> Question {
