@@ -37,7 +37,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "FrameBridge", "Helpers",
+                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "Credentials",
+                "FrameBridge", "Helpers",
                 "HTTP",
                 "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Publishing", "Rendering", "Sender", "Sound",
                 "Supervising", "Talk", "Time", "VideoEncoding", "WebRTC", "X11Capture",
@@ -53,6 +54,11 @@ let package = Package(
         .target(
             name: "Asking",
             dependencies: ["Access", "Control", "Helpers", "JSON", "Posix", "Time"],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Credentials",
+            dependencies: ["Configuration", "Helpers", "HTTP", "ICE", "Posix", "Time"],
             swiftSettings: swift
         ),
         .target(
@@ -376,6 +382,11 @@ let package = Package(
         ),
         .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
+            name: "CredentialsTests",
+            dependencies: ["Configuration", "Credentials", "Helpers", "HTTP", "ICE", "Posix", "TestSupport"],
+            swiftSettings: swift
+        ),
+        .testTarget(
             name: "PublishingTests",
             dependencies: [
                 "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
@@ -386,8 +397,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
-                "oriel", "Posix", "Publishing", "Sender", "TestSupport", "Time",
+                "Access", "Calls", "Configuration", "Control", "Credentials", "FrameBridge", "ICE", "JSON", "Media",
+                "oriel", "Posix", "Sender", "TestSupport", "Time",
                 argumentParser,
             ],
             swiftSettings: swift

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Credentials
 import Helpers
 import Publishing
 

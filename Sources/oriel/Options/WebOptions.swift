@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Credentials
 import Glibc
 import HTTP
 import ICE
@@ -119,6 +120,19 @@ extension WebCallSettings {
     /// The links that viewers open.
     func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
         server.links(port: port, tls: tls).map { $0 + (token.map { "#\($0)" } ?? "") }
+    }
+}
+
+extension ICEServerSettings {
+    /// The servers as this machine uses them. Looking up names may take seconds.
+    func servers(_ configuration: ICEAgent.Configuration, _ secret: TURNSecret?) throws -> ICEServers {
+        var servers = ICEServers(configuration)
+        if let stun { try servers.addSTUN(stun.name, host: stun.host, port: stun.port) }
+        for turn in turn {
+            let credentials = try turn.credentials(secret)
+            try servers.addTURN("\(turn)", host: turn.host, port: turn.port, turn.transport, credentials)
+        }
+        return servers
     }
 }
 

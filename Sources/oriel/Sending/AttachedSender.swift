@@ -3,6 +3,7 @@ import Asking
 import Calls
 import Configuration
 import Control
+import Credentials
 import FrameBridge
 import Glibc
 import HTTP

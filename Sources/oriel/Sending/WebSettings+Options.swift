@@ -1,5 +1,6 @@
 import Calls
 import Configuration
+import Credentials
 import FrameBridge
 import HTTP
 import Helpers

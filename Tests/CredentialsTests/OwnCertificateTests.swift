@@ -2,11 +2,10 @@ import Glibc
 import HTTP
 import Helpers
 import Posix
-import Publishing
 import TestSupport
 import Testing
 
-@testable import oriel
+@testable import Credentials
 
 /// The certificate of `--https`, judged by the program of OpenSSL.
 @Suite struct OwnCertificateTests {
@@ -77,7 +76,7 @@ import Testing
         #expect(failure?.sentence.contains(own.path) ?? false)
         let missing = #expect(throws: StateFolder.Missing.self) { try OwnCertificate { _ in nil } }
         #expect(
-            missing.flatMap { Failure(describing: $0)?.sentence }
+            missing?.description
                 == "there is no place for the certificate of --https: set HOME or XDG_STATE_HOME"
         )
     }

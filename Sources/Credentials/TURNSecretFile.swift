@@ -1,11 +1,11 @@
 import Helpers
 import ICE
-import Posix
+package import Posix
 import Synchronization
 import Time
 
 /// The file of the TURN servers' secret, which is read again each minute. A thread of its own does so, as no call waits for a file.
-final class TURNSecretFile: Sendable {
+package final class TURNSecretFile: Sendable {
     /// The outcome of reading the file again.
     enum News: Equatable {
         /// Logins are made of another secret from now on.
@@ -35,12 +35,12 @@ final class TURNSecretFile: Sendable {
     /// Starts the thread. Call it once the sandbox is closed.
     ///
     /// - Parameter renewed: is called on the thread when the secret is another one.
-    func begin(_ renewed: @escaping @Sendable () -> Void = {}) throws(SystemError) {
+    package func begin(_ renewed: @escaping @Sendable () -> Void = {}) throws(SystemError) {
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run(renewed) } }
     }
 
     /// Ends the thread, which may read for a second still.
-    func close() {
+    package func close() {
         isClosed.store(true, ordering: .releasing)
         bell.ring()
         thread.withLock { $0.take() }?.join()
@@ -49,7 +49,7 @@ final class TURNSecretFile: Sendable {
     /// Reads the file, and renews the secret. Waits a second at the most.
     func look() -> News? {
         guard let read = files.read() else { return nil }
-        guard let text = read[0].flatMap({ oriel.secret(from: $0) }) else {
+        guard let text = read[0].flatMap({ Credentials.secret(from: $0) }) else {
             return isUnfit.exchange(true, ordering: .relaxed) ? nil : .unfit
         }
         isUnfit.store(false, ordering: .relaxed)

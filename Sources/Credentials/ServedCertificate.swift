@@ -1,15 +1,15 @@
-import HTTP
+package import HTTP
 import Helpers
 import Posix
 import Synchronization
 import Time
 
 /// The certificate that a web server shows.
-struct ServedCertificate: Sendable {
+package struct ServedCertificate: Sendable {
     /// The certificate at the start.
-    let first: TLSIdentity
+    package let first: TLSIdentity
     /// Returns the certificate in use. Once a minute it reads the files, for a second at the most.
-    let current: @Sendable () -> TLSIdentity
+    package let current: @Sendable () -> TLSIdentity
 
     /// A certificate that stays as it is.
     init(_ identity: TLSIdentity) {

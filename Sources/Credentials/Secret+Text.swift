@@ -1,46 +1,23 @@
-import Configuration
+package import Configuration
 import Glibc
-import Helpers
+package import Helpers
 import Posix
 
 /// The longest secret that is read, in bytes, with white space around it.
 private let longestSecret = 16_384
 
 extension Secret {
-    /// Variables of the environment that secrets may be in, as everybody on the machine can read a command line.
-    enum Variable: String, CaseIterable {
-        case token = "ORIEL_TOKEN"
-        case turn = "ORIEL_TURN"
-        case turnSecret = "ORIEL_TURN_SECRET"
-        case whipToken = "ORIEL_WHIP_TOKEN"
-        case janusSecret = "ORIEL_JANUS_SECRET"
-        case janusToken = "ORIEL_JANUS_TOKEN"
-        case janusPin = "ORIEL_JANUS_PIN"
-
-        var text: String? { getenv(rawValue).map { String(cString: $0) } }
-
-        /// Takes all out of the environment, so that no child process has them.
-        static func removeAll() {
-            for variable in allCases { unsetenv(variable.rawValue) }
-        }
-    }
-
-    /// A secret in a file, if one is given, or else in a variable; nil if there is none.
-    init?(in path: String?, or variable: Variable) {
-        if let path {
-            self = .file(path: path)
-        } else if let text = variable.text.flatMap(trimmed) {
-            self = .given(text: text)
-        } else {
-            return nil
-        }
+    /// A secret without white space at its ends; nil if it is nothing else.
+    package init?(trimming text: String) {
+        guard let text = trimmed(text) else { return nil }
+        self = .given(text: text)
     }
 
     /// The secret now.
     ///
     /// - Parameter what: its name for people.
     /// - Returns: the text without white space at its ends; nil if its file is empty.
-    func text(_ what: String) throws(Failure) -> String? {
+    package func text(_ what: String) throws(Failure) -> String? {
         switch self {
         case .given(let text): return text
         case .file(let path):
@@ -61,7 +38,7 @@ extension Secret {
     ///   - what: the name of the files for people.
     ///   - ended: is called once if the files cannot be read any more.
     ///   - isFit: whether a text can take the place of another one.
-    static func renewed(
+    package static func renewed(
         _ secrets: [Secret?],
         _ texts: [String?],
         _ what: String,

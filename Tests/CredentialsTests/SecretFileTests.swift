@@ -4,7 +4,7 @@ import ICE
 import TestSupport
 import Testing
 
-@testable import oriel
+@testable import Credentials
 
 /// Secrets whose files are renewed.
 @Suite struct SecretFileTests {
