@@ -25,6 +25,7 @@ extension SenderProcess {
         _ rendering: consuming PreparedRendering,
         until signals: borrowing TerminationSignals
     ) throws -> SenderLoop.End {
+        var ends = Ends()
         let directory = try BridgeDirectory(path: settings.broadcast, create: false)
         let (video, web, conduct) = (settings.video, settings.web, settings.conduct)
         let horizon = reader.horizon
@@ -47,7 +48,7 @@ extension SenderProcess {
         let mayTunnel = ice.needTunnels || calls.contains(where: \.namesRelays) && !web.relayOnly
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
-        defer { withExtendedLifetime(folder) {} }
+        ends.add { withExtendedLifetime(folder) {} }
         let listener = folder.flatMap { folder in
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
@@ -77,7 +78,7 @@ extension SenderProcess {
         let talk: TalkBack? =
             if let voices { TalkBack(access, into: voices, problem: Console.note) } else { nil }
         let asker = try settings.access.accept == .all ? nil : Asker(terminalGroup: conduct.terminalGroup)
-        defer { asker?.close() }
+        ends.add { asker?.close() }
         let kinds = CallKinds(callSettings)
         let prepared = try calls.map { call in
             let plan = try kinds.plan(call.argument)
@@ -91,12 +92,12 @@ extension SenderProcess {
             mayListen: listens || mayTunnel
         )
         try enterSandbox(by: sandbox.enter)
-        defer { events.close() }
+        ends.add { events.close() }
         try events.begin()
         let rendered = try rendering.begin()
-        defer { rendered.close() }
+        ends.add { rendered.close() }
         try talk?.begin()
-        defer { talk?.close() }
+        ends.add { talk?.close() }
         var media = SentMedia(
             codecs: video.codec.codecs,
             renditions: video.renditions(fps: settings.framesPerSecond),
@@ -122,9 +123,9 @@ extension SenderProcess {
             }
         }
         try turnSecretFile?.begin { network.doubtServers() }
-        defer { turnSecretFile?.close() }
+        ends.add { turnSecretFile?.close() }
         let running = CallRegistry(network, kinds, access: access, events, sinks: sinks)
-        defer { running.close() }
+        ends.add { running.close() }
         try running.begin(prepared, receiver: rendered.receiver)
         let commands = SenderCommands(running, access: access, talk: talk)
         access.begin(
@@ -140,11 +141,14 @@ extension SenderProcess {
             }
         )
         try asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
-        var control: LineServer?
         if let listener {
-            do { control = try LineServer(answering: listener, commands.reply) } catch { Self.noteNoCommands(error) }
+            do {
+                let control = try LineServer(answering: listener, commands.reply)
+                ends.add { control.close() }
+            } catch {
+                Self.noteNoCommands(error)
+            }
         }
-        defer { control?.close() }
         var loop = SenderLoop(
             media.renditions,
             video.sender(wakesEarly: conduct.wakesEarly),
