@@ -38,10 +38,8 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "Credentials",
-                "FrameBridge", "Helpers",
-                "HTTP",
-                "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Publishing", "Rendering", "Sender", "Sound",
-                "Supervising", "Talk", "Time", "VideoEncoding", "WebRTC", "X11Capture",
+                "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix", "Publishing", "Rendering",
+                "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -64,8 +62,10 @@ let package = Package(
         .target(
             name: "Publishing",
             dependencies: [
-                "Access", "Calls", "Configuration", "Control", "CPNG", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON",
-                "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Talk", "Time", "VideoDecoding",
+                "Access", "Asking", "Calls", "Configuration", "Control", "CPNG", "Credentials", "FrameBridge",
+                "Helpers",
+                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Talk", "Time",
+                "VideoDecoding",
                 "VideoEncoding", "WebRTC",
             ],
             swiftSettings: swift

@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Glibc
 import Helpers
+import Publishing
 
 @main
 struct Oriel: ParsableCommand {
@@ -43,7 +44,7 @@ struct Oriel: ParsableCommand {
         guard arguments.count == 3, arguments[2] == Handed.flag else { return false }
         switch arguments[1] {
         case "start": try Handed.take(CaptureProcessSettings.self).run()
-        case "attach": try SenderProcess(Handed.take(SenderProcessSettings.self)).run()
+        case "attach": try Handed.take(SenderProcessSettings.self).run()
         case "hear": try Handed.take(SoundProcessSettings.self).run()
         default: return false
         }

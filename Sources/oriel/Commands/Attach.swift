@@ -93,7 +93,7 @@ struct Attach: ParsableCommand, SenderCommand {
         }
         let settings = try settings
         Secret.Variable.removeAll()
-        try SenderProcess(settings).run()
+        try settings.run()
     }
 
     var settings: SenderProcessSettings {

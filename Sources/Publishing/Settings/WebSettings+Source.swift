@@ -6,7 +6,6 @@ import HTTP
 import Helpers
 import ICE
 import Posix
-import Publishing
 
 extension WebSettings {
     /// - Parameters:
@@ -18,11 +17,9 @@ extension WebSettings {
         token: String?,
         _ certificate: ServedCertificate?,
         _ secret: TURNSecret?,
-        in directory: BridgeDirectory,
-        _ horizon: Horizon,
+        _ snapshots: WebService.SnapshotSource,
         _ status: WebStatus
     ) throws {
-        let snapshots = WebService.SnapshotSource(of: directory, from: horizon)
         self.init(listen: options.server.listen, snapshots: snapshots, status: status)
         iceServerLinks = try options.iceServers.links(secret)
         tls = certificate?.current
@@ -34,7 +31,7 @@ extension WebSettings {
 
 extension WebService.SnapshotSource {
     /// Snapshots of full size, each by a reader of its own.
-    fileprivate init(of directory: BridgeDirectory, from horizon: Horizon) {
+    init(of directory: BridgeDirectory, from horizon: Horizon) {
         self.init {
             // While there are no viewers, the sender learns late of a new horizon.
             [horizon.instant, try? BridgeInspection(directory).horizon].compactMap(\.self).max()
