@@ -2,6 +2,7 @@ package import Configuration
 import Glibc
 package import Helpers
 import Posix
+import Synchronization
 
 /// The longest secret that is read, in bytes, with white space around it.
 private let longestSecret = 16_384
@@ -31,7 +32,7 @@ extension Secret {
         }
     }
 
-    /// Starts the reader of the files among some secrets. Returns their texts at any later time.
+    /// Starts the reader of the files among some secrets. Returns their texts at any later time, which takes up to a second.
     ///
     /// - Parameters:
     ///   - texts: of all now.
@@ -48,7 +49,7 @@ extension Secret {
         let paths = secrets.map { $0?.path }
         if paths.allSatisfy({ $0 == nil }) { return { texts } }
         let files = try NamedFiles(paths.compactMap(\.self), what, ended: ended)
-        return renewed(texts, in: paths.indices.filter { paths[$0] != nil }, from: files, isFit: isFit).current
+        return renewed(texts, in: paths.indices.filter { paths[$0] != nil }, from: files, isFit: isFit)
     }
 
     /// - Parameter places: which of the texts each file has.
@@ -57,10 +58,14 @@ extension Secret {
         in places: [Int],
         from files: NamedFiles,
         isFit: @escaping @Sendable (String) -> Bool = { _ in true }
-    ) -> RenewedValue<[String?]> {
-        RenewedValue(texts, from: files) { texts, files in
-            for (place, bytes) in zip(places, files) {
-                if let text = bytes.flatMap({ secret(from: $0) }), isFit(text) { texts[place] = text }
+    ) -> @Sendable () -> [String?] {
+        let last = Mutex(texts)
+        return {
+            last.withLock { texts in
+                for (place, bytes) in zip(places, files.read() ?? []) {
+                    if let text = bytes.flatMap({ secret(from: $0) }), isFit(text) { texts[place] = text }
+                }
+                return texts
             }
         }
     }

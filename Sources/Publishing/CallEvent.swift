@@ -108,10 +108,7 @@ extension CallEvent {
     init(_ event: AccessEvent, in call: String? = nil, name: String = "") {
         switch event {
         case .knocked(let knock): self.init(.knocked, knock, event.sentence)
-        case .answered(let knock, .accepted): self.init(.accepted, knock, event.sentence)
-        case .answered(let knock, .rejected): self.init(.rejected, knock, event.sentence)
-        case .answered(let knock, .noAnswer): self.init(.noAnswer, knock, event.sentence)
-        case .answered(let knock, .cancelled): self.init(.cancelled, knock, event.sentence)
+        case .answered(let knock, let answer): self.init(Kind(rawValue: answer.rawValue), knock, event.sentence)
         case .turnedAway(let address, let call):
             self.init(kind: .refused, call: call, sentence: event.sentence, address: address, reason: .busy)
         case .talk(let id, let talk): self.init(talk, of: id, in: call, name: name)
@@ -134,7 +131,7 @@ extension CallEvent {
         self.init(kind: kind, call: call, sentence: sentence, id: id.number, name: name.isEmpty ? nil : name)
     }
 
-    private init(_ kind: Kind, _ knock: Knock, _ sentence: String?) {
+    private init(_ kind: Kind?, _ knock: Knock, _ sentence: String?) {
         self.init(
             kind: kind,
             call: knock.call,

@@ -1,30 +1,29 @@
 package import Calls
-
-/// What the calls of a sender's start need beside their addresses.
-package struct CallSettings: Sendable {
-    package var web: WebSettings?
-    /// What members of rooms are told of this side.
-    package var introduction = (name: "", note: "")
-    package var whipToken: (@Sendable () -> String?)?
-    package var janusSecrets: @Sendable () -> JanusSecrets = { JanusSecrets() }
-    package var localPort: UInt16?
-    /// Makes what publishes the session description of a call over plain RTP.
-    package var publisher: @Sendable () throws -> @Sendable (String) throws -> Void = { { _ in } }
-
-    package init() {}
-}
+import Configuration
 
 extension CallKinds {
     /// The kinds by which command lines are read.
-    package static let own = CallKinds(CallSettings())
+    package static let own = CallKinds()
 
-    package init(_ settings: CallSettings) {
+    /// The kinds of a sender, with what the calls of its start need beside their addresses.
+    ///
+    /// - Parameters:
+    ///   - introduction: for the other members of rooms.
+    ///   - token: of the WHIP server.
+    ///   - secrets: of the Janus server.
+    init(
+        web: WebSettings? = nil,
+        _ introduction: Introduction? = nil,
+        token: (@Sendable () -> String?)? = nil,
+        secrets: @escaping @Sendable () -> JanusSecrets = { JanusSecrets() },
+        plain: PlainSettings? = nil
+    ) {
         self.init([
-            .web(settings.web),
-            .room(name: settings.introduction.name, note: settings.introduction.note),
-            .whip(token: settings.whipToken),
-            .janus(secrets: settings.janusSecrets),
-            .plainRTP(localPort: settings.localPort, publisher: settings.publisher),
+            .web(web),
+            .room(name: introduction?.name ?? "", note: introduction?.note ?? ""),
+            .whip(token: token),
+            .janus(secrets: secrets),
+            .plainRTP(localPort: plain?.localPort) { try SDPPublisher(path: plain?.sdp).publish },
         ])
     }
 }

@@ -99,8 +99,7 @@ extension SenderSnapshot.Call {
         case .standing: state = .standing
         case .away(let why): (state, reason) = (.away, why)
         case .ended(let end):
-            let failure = end.flatMap { Failure(describing: $0) }
-            (state, reason, exitCode) = (.ended, failure?.sentence, failure?.code.rawValue ?? 0)
+            (state, reason, exitCode) = (.ended, end?.description, end?.kind.rawValue ?? 0)
         }
     }
 }

@@ -23,7 +23,7 @@ struct Endowment: ~Copyable {
     let sound: SoundReader
     let log: StatisticsLog?
     let events: EventLog
-    let rendering: PreparedRendering
+    let rendered: Rendered
     let relays: Relays
     let people: People
     let status: WebStatus
@@ -51,7 +51,7 @@ struct Endowment: ~Copyable {
         guard let reader = try AttachedReader.open(broadcast, waits: waits, until: signals) else { return nil }
         let log = try files.statistics.map { try StatisticsLog(path: $0) }
         let events = try EventLog(path: files.events)
-        guard let rendering = try PreparedRendering.prepare(settings.rendering, broadcast, until: signals) else {
+        guard let rendered = try Rendered.prepare(settings.rendering, broadcast, until: signals) else {
             return nil
         }
         let directory = try BridgeDirectory(path: broadcast, create: false)
@@ -61,7 +61,7 @@ struct Endowment: ~Copyable {
         let listens = plans.contains(where: \.listens)
         let token = try listens ? web.token?.text("token") : nil
         let certificate = try listens ? web.server.tls(readerEnded: readerEnded) : nil
-        var callSettings = try CallSettings(settings, for: plans, readerEnded: readerEnded)
+        let credentials = try settings.credentials.renewed(for: plans, readerEnded: readerEnded)
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         ends.add { withExtendedLifetime(folder) {} }
@@ -70,13 +70,19 @@ struct Endowment: ~Copyable {
         }
         let voices = settings.talk.ring(in: folder)
         let status = WebStatus(hearsViewers: voices != nil)
-        if listens {
-            let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon)
-            callSettings.web = try WebSettings(web, token: token, certificate, relays.secret, snapshots, status)
-        }
+        let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon)
+        let served =
+            try listens
+            ? WebSettings(web, token: token, certificate, relays.secret, snapshots, status) : nil
         let people = try People(settings, token: token, into: voices)
         ends.add { people.asker?.close() }
-        let kinds = CallKinds(callSettings)
+        let kinds = CallKinds(
+            web: served,
+            settings.introduction,
+            token: credentials.token,
+            secrets: credentials.secrets,
+            plain: settings.plain
+        )
         calls = try plans.map { call in
             let plan = try kinds.plan(call.argument)
             return (plan: plan, begin: try plan.prepare(nil))
@@ -87,9 +93,9 @@ struct Endowment: ~Copyable {
         // None of these may be there in part when something is thrown.
         self.reader = reader
         self.sound = sound
-        self.rendering = rendering
         self.listener = listener
         (self.settings, self.directory, self.log, self.events) = (settings, directory, log, events)
+        self.rendered = rendered
         (self.relays, self.people, self.status, self.kinds) = (relays, people, status, kinds)
     }
 
@@ -120,7 +126,7 @@ extension Endowment {
             secret = try web.iceServers.turnSecret()
             secretFile = try web.iceServers.file(of: secret, readerEnded: readerEnded)
             ice = try web.ice(secret)
-            certificates = try web.certificates()
+            certificates = if let trust = web.trust { try TrustedCertificates(in: trust) } else { .none }
         }
     }
 
@@ -149,20 +155,6 @@ extension Endowment {
             let group = settings.conduct.terminalGroup
             asker = try settings.access.accept == .all ? nil : Asker(terminalGroup: group)
         }
-    }
-}
-
-extension CallSettings {
-    fileprivate init(
-        _ settings: SenderProcessSettings,
-        for calls: [CallPlan],
-        readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
-    ) throws {
-        self.init()
-        introduction = (settings.introduction.name, settings.introduction.note)
-        try settings.credentials.addSecrets(to: &self, for: calls, readerEnded: readerEnded)
-        localPort = settings.plain.localPort
-        publisher = { [sdp = settings.plain.sdp] in try SDPPublisher(path: sdp).publish }
     }
 }
 

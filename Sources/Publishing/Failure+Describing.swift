@@ -25,13 +25,7 @@ extension Failure {
             case BridgeError.notPrivate: (.failed, " or choose another with --dir")
             case BridgeError.alreadyRunning: (.failed, " with \"oriel stop\" or choose another --name")
             case BridgeError.noSpace: (.failed, " or choose another --dir")
-            case let end as CallEnd:
-                switch end.kind {
-                case .unavailable: (.unavailable, "")
-                case .tryAgain: (.tryAgain, "")
-                case .failed: (.failed, "")
-                case .refused: (.refused, "")
-                }
+            case let end as CallEnd: (Code(rawValue: end.kind.rawValue) ?? .failed, "")
             case HTTPServerError.cannotListen: (.failed, ": choose another address or port with --listen")
             case let error as ControlError: (error.isTemporary ? .tryAgain : .failed, "")
             case is ConfigurationError: (.usage, "")

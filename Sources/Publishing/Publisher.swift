@@ -34,8 +34,9 @@ struct Publisher: ~Copyable {
         let (events, status, access) = (endowment.events, endowment.status, people.access)
         ends.add { events.close() }
         try events.begin()
-        let rendered = try endowment.rendering.begin()
+        let rendered = endowment.rendered
         ends.add { rendered.close() }
+        try rendered.begin()
         try people.talk?.begin()
         ends.add { people.talk?.close() }
         var shared = CallNetwork.Configuration(relays.ice, media)

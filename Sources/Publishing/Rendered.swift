@@ -1,49 +1,54 @@
-package import Configuration
+import Configuration
 import Glibc
 import Helpers
-package import Posix
+import Posix
 import Rendering
 import Time
-package import VideoDecoding
+import VideoDecoding
 
-/// What a sender shows on this machine, opened while it still may open files and start processes. The windows are processes of
+/// What a sender shows on this machine. It is opened while files may still be opened and processes started. The windows are processes of
 /// their own, which have the screen and no network.
-package struct PreparedRendering: ~Copyable {
-    /// Where to write what the other side sends; nil if that is not shown.
-    private let output: FileDescriptor?
+final class Rendered {
+    /// How long the last picture may take to be written.
+    private static let patience = Duration.milliseconds(500)
+
+    /// Takes what the other side of a call sends; nil if that is not shown, and before the beginning.
+    private(set) var receiver: DecodingReceiver?
+    private var output: Y4MOutput?
+    /// Where to write what the other side sends, until the beginning; nil if that is not shown.
+    private var file: FileDescriptor?
     /// What that is, for people; nil for a window.
     private let path: String?
     /// A window of the preview, which ends with this descriptor.
     private let preview: FileDescriptor?
 
+    private init(_ file: consuming FileDescriptor?, path: String? = nil, preview: consuming FileDescriptor?) {
+        self.file = file
+        self.path = path
+        self.preview = preview
+    }
+
     /// - Parameter broadcast: its folder.
     /// - Returns: nil when a signal came while a pipe had no reader.
-    package static func prepare(
+    static func prepare(
         _ settings: RenderingSettings,
         _ broadcast: String,
         until signals: borrowing TerminationSignals
-    ) throws -> PreparedRendering? {
+    ) throws -> Rendered? {
         let preview = try settings.preview ? window(broadcast) : nil
         switch settings.render {
-        case nil: return PreparedRendering(output: nil, path: nil, preview: preview)
-        case "window":
-            return PreparedRendering(output: try window(broadcast, "--received"), path: nil, preview: preview)
+        case nil: return Rendered(nil, preview: preview)
+        case "window": return Rendered(try window(broadcast, "--received"), preview: preview)
         case "-":
             guard isatty(1) == 0 else {
                 throw Failure(.usage, "standard output is a terminal: pass pictures on to a player, or give a file")
             }
             let output = FileDescriptor(taking: try check("dup") { fcntl(1, F_DUPFD_CLOEXEC, 3) })
-            return PreparedRendering(output: output, path: "standard output", preview: preview)
+            return Rendered(output, path: "standard output", preview: preview)
         case let path?:
             guard let file = try open(path, until: signals) else { return nil }
-            return PreparedRendering(output: file, path: path, preview: preview)
+            return Rendered(file, path: path, preview: preview)
         }
-    }
-
-    private init(output: consuming FileDescriptor?, path: String?, preview: consuming FileDescriptor?) {
-        self.output = output
-        self.path = path
-        self.preview = preview
     }
 
     /// What a window needs of the environment: to find the screen and the broadcast's folder, its language and its libraries. The
@@ -82,10 +87,10 @@ package struct PreparedRendering: ~Copyable {
     }
 
     /// Starts the threads.
-    package consuming func begin() throws -> Rendered {
-        guard let output else { return try Rendered(nil, preview: preview) }
+    func begin() throws {
+        guard let file = file.take() else { return }
         let path = path
-        let written = try Y4MOutput(to: output, onSizeChange: path == nil ? .beginsAnew : .scales) { error in
+        let output = try Y4MOutput(to: file, onSizeChange: path == nil ? .beginsAnew : .scales) { error in
             // What a window has to say it says itself.
             guard let path else { return }
             Console.note(
@@ -94,35 +99,17 @@ package struct PreparedRendering: ~Copyable {
                     : "cannot write \(path) (\(error.reason)); the call goes on"
             )
         }
-        return try Rendered(written, preview: preview)
-    }
-}
-
-/// What a sender shows on this machine.
-package final class Rendered {
-    /// How long the last picture may take to be written.
-    private static let patience = Duration.milliseconds(500)
-
-    /// Takes what the other side of a call sends; nil if that is not shown.
-    package let receiver: DecodingReceiver?
-    private let output: Y4MOutput?
-    private let preview: FileDescriptor?
-
-    fileprivate init(_ output: Y4MOutput?, preview: consuming FileDescriptor?) throws {
         self.output = output
-        self.preview = preview
-        receiver = try output.map { output in
-            try DecodingReceiver {
-                output.show(&$0)
-            } clear: {
-                output.clear()
-            } report: {
-                Console.note($0)
-            }
+        receiver = try DecodingReceiver {
+            output.show(&$0)
+        } clear: {
+            output.clear()
+        } report: {
+            Console.note($0)
         }
     }
 
-    package func close() {
+    func close() {
         receiver?.close()
         output?.close(until: MonotonicClock.now() + Self.patience)
     }

@@ -38,12 +38,12 @@ import Testing
     /// The PIN stands in no file.
     @Test func secretsOfJanusAreThoseOfTheTime() throws {
         let reader = try PlayedReader(["secret", "token"])
-        let files = Secret.renewed(["s1", "t1", "p"], in: [0, 1], from: reader.files)
+        let current = Secret.renewed(["s1", "t1", "p"], in: [0, 1], from: reader.files)
         try reader.answer(["s1", "t2\n"])
-        #expect(files.current() == ["s1", "t2", "p"])
+        #expect(current() == ["s1", "t2", "p"])
         try reader.answer(["s2", nil])
-        #expect(files.current() == ["s2", "t2", "p"])
+        #expect(current() == ["s2", "t2", "p"])
         reader.stopAnswering()
-        #expect(files.current() == ["s2", "t2", "p"])
+        #expect(current() == ["s2", "t2", "p"])
     }
 }

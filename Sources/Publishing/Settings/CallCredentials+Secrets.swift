@@ -16,28 +16,30 @@ extension CallCredentials {
         return secrets
     }
 
-    /// Adds the secrets that these calls need, and starts the readers of their files. Call it before the first thread starts, and before files
-    /// are closed.
+    /// The token of the WHIP server at any later time, and those of Janus likewise, if these calls need them. Starts the readers of their
+    /// files: call it before the first thread starts, and before files are closed.
     ///
     /// - Parameter readerEnded: is called once for each process that cannot read its files any more.
-    func addSecrets(
-        to settings: inout CallSettings,
+    func renewed(
         for calls: [CallPlan],
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
-    ) throws {
+    ) throws -> (token: (@Sendable () -> String?)?, secrets: @Sendable () -> JanusSecrets) {
         let kinds = Set(calls.map(\.kind))
-        if kinds.contains(WHIPCall.kind), let token = try currentWHIPToken() {
-            let current = try Secret.renewed([whipToken], [token], "the token", readerEnded, isFit: WHIPCall.canBe)
-            settings.whipToken = { current()[0] }
+        var token: (@Sendable () -> String?)?
+        if kinds.contains(WHIPCall.kind), let first = try currentWHIPToken() {
+            let current = try Secret.renewed([whipToken], [first], "the token", readerEnded, isFit: WHIPCall.canBe)
+            token = { current()[0] }
         }
-        if kinds.contains(JanusCall.kind) {
-            let secrets = [janusSecret, janusToken, janusPin]
-            let current = try Secret.renewed(secrets, janusTexts(), "the secrets of Janus", readerEnded)
-            settings.janusSecrets = {
+        guard kinds.contains(JanusCall.kind) else { return (token, { JanusSecrets() }) }
+        let secrets = [janusSecret, janusToken, janusPin]
+        let current = try Secret.renewed(secrets, janusTexts(), "the secrets of Janus", readerEnded)
+        return (
+            token,
+            {
                 let texts = current()
                 return JanusSecrets(apiSecret: texts[0], token: texts[1], pin: texts[2])
             }
-        }
+        )
     }
 
     /// The token of the WHIP server now; nil for none.

@@ -19,16 +19,6 @@ extension WebCallSettings {
         }
         return try iceServers.servers(configuration, secret)
     }
-
-    /// The certificates of `--trust`.
-    func certificates() throws(WebClientError) -> TrustedCertificates {
-        if let trust { try TrustedCertificates(in: trust) } else { .none }
-    }
-
-    /// The links that viewers open.
-    func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
-        server.links(port: port, tls: tls).map { $0 + (token.map { "#\($0)" } ?? "") }
-    }
 }
 
 extension ICEServerSettings {

@@ -25,7 +25,10 @@ extension WebSettings {
         tls = certificate?.current
         names = (certificate?.first.names ?? []) + [options.server.listen.host].compactMap(\.self)
         (proxies, origins, viewerLimit) = (options.server.proxies, options.origins, options.maxViewers)
-        opened = { port in Console.print(options.links(port: port, token: token, tls: certificate?.first)) }
+        opened = { port in
+            let links = options.server.links(port: port, tls: certificate?.first)
+            Console.print(links.map { $0 + (token.map { "#\($0)" } ?? "") })
+        }
     }
 }
 
