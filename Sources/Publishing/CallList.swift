@@ -5,25 +5,19 @@ import Time
 
 /// Which calls a sender has, and how each is. Of those that have ended it knows the latest.
 struct CallList {
-    enum State: Equatable {
-        /// It has not been there yet.
-        case joining
-        case standing
-        /// It was lost, or its server has no room yet, and is tried again.
-        case away(why: String)
-        /// It is over; nil if it was left.
-        case ended(CallEnd?)
-    }
-
     struct Entry {
         /// Calls have numbers of their own, from 1: one may end and be begun again.
         let number: Int
         let call: CallPlan
-        fileprivate(set) var state: State
+        fileprivate(set) var state = SenderSnapshot.Call.State.joining
+        /// Why it is away, or has ended; nil if it was left.
+        fileprivate(set) var reason: String?
+        /// Nil before its end.
+        fileprivate(set) var exitCode: Int32?
         /// When it came to be so.
         fileprivate(set) var since: Instant
 
-        var isOver: Bool { if case .ended = state { true } else { false } }
+        var isOver: Bool { state == .ended }
     }
 
     /// How many calls a sender may have.
@@ -57,21 +51,30 @@ struct CallList {
         }
         entries.removeAll { $0.call == call }
         lastNumber += 1
-        entries.append(Entry(number: lastNumber, call: call, state: .joining, since: now))
+        entries.append(Entry(number: lastNumber, call: call, since: now))
         return lastNumber
     }
 
-    /// Takes note of how a call is. What is over stays so.
+    /// Takes note of what a call tells. What is over stays so.
     ///
-    /// - Returns: whether that is news.
+    /// - Returns: whether the call is different now.
     @discardableResult
-    mutating func note(_ state: State, of number: Int, at now: Instant) -> Bool {
-        guard let index = entries.firstIndex(where: { $0.number == number }), !entries[index].isOver,
-            entries[index].state != state
-        else { return false }
-        (entries[index].state, entries[index].since) = (state, now)
-        guard case .ended(let failure) = state else { return true }
-        self.failure = failure
+    mutating func note(_ event: CallReport.Event, of number: Int, at now: Instant) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.number == number }), !entries[index].isOver else {
+            return false
+        }
+        var entry = entries[index]
+        switch event {
+        case .standing: (entry.state, entry.reason) = (.standing, nil)
+        case .away(let why, _): (entry.state, entry.reason) = (.away, why)
+        case .ended(let end):
+            (entry.state, entry.reason, entry.exitCode) = (.ended, end?.description, end?.kind.rawValue ?? 0)
+            failure = end
+        case .joined, .left, .refused, .remark: return false
+        }
+        if (entry.state, entry.reason) == (entries[index].state, entries[index].reason) { return false }
+        entry.since = now
+        entries[index] = entry
         let ended = entries.filter(\.isOver).sorted { $0.since < $1.since }
         let forgotten = Set(ended.dropLast(Self.mostEnded).map(\.number))
         entries.removeAll { forgotten.contains($0.number) }
@@ -79,27 +82,15 @@ struct CallList {
     }
 }
 
-extension CallList.State {
-    /// How a call is after what it has told; nil if that does not change it.
-    init?(_ event: CallReport.Event) {
-        switch event {
-        case .standing: self = .standing
-        case .away(let why, _): self = .away(why: why)
-        case .ended(let end): self = .ended(end)
-        case .joined, .left, .refused, .remark: return nil
-        }
-    }
-}
-
 extension SenderSnapshot.Call {
     init(_ entry: CallList.Entry, at now: Instant) {
-        self.init(name: "\(entry.call)", state: .joining, sinceS: milliseconds(now - entry.since) / 1000)
-        switch entry.state {
-        case .joining: break
-        case .standing: state = .standing
-        case .away(let why): (state, reason) = (.away, why)
-        case .ended(let end):
-            (state, reason, exitCode) = (.ended, end?.description, end?.kind.rawValue ?? 0)
-        }
+        let seconds = milliseconds(now - entry.since) / 1000
+        self.init(
+            name: "\(entry.call)",
+            state: entry.state,
+            sinceS: seconds,
+            reason: entry.reason,
+            exitCode: entry.exitCode
+        )
     }
 }

@@ -167,8 +167,7 @@ package final class CallRegistry: Sendable {
     private func take(_ report: CallReport, of call: CallPlan, _ number: Int) {
         if case .ended(let end) = report.event { return take(end, report, of: call, number) }
         events.tell(CallEvent(report, in: call))
-        guard let news = CallList.State(report.event) else { return }
-        state.withLock { _ = $0.list.note(news, of: number, at: MonotonicClock.now()) }
+        state.withLock { _ = $0.list.note(report.event, of: number, at: MonotonicClock.now()) }
     }
 
     private func take(_ end: CallEnd?, _ report: CallReport, of call: CallPlan, _ number: Int) {

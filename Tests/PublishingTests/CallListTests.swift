@@ -1,4 +1,6 @@
 import Calls
+import Control
+import Media
 import TestSupport
 import Testing
 import Time
@@ -23,22 +25,29 @@ import Time
         #expect(!list.areOver)
         let number = try list.begin(call, at: at(1))
         #expect(list.entries[0].state == .joining && list.number(of: call) == number)
-        for (second, state) in [(2, CallList.State.standing), (3, .away(why: "x")), (4, .standing)] {
-            let isNews = list.note(state, of: number, at: at(second))
+        let away = CallReport.Event.away(why: "x", isNews: true)
+        let steps: [(second: Int, CallReport.Event, state: SenderSnapshot.Call.State, reason: String?)] = [
+            (2, .standing(nil), .standing, nil), (3, away, .away, "x"), (4, .standing(.vp8), .standing, nil),
+        ]
+        for (second, event, state, reason) in steps {
+            let isNews = list.note(event, of: number, at: at(second))
             // The same again is no news, and begins nothing anew.
-            let isNewsAgain = list.note(state, of: number, at: at(second) + .milliseconds(500))
+            let isNewsAgain = list.note(event, of: number, at: at(second) + .milliseconds(500))
             #expect(isNews && !isNewsAgain)
-            #expect(list.entries[0].state == state && list.entries[0].since == at(second))
+            let entry = list.entries[0]
+            #expect(entry.state == state && entry.reason == reason && entry.since == at(second))
         }
+        let isNews = list.note(.remark, of: number, at: at(5))
+        #expect(!isNews && list.entries[0].since == at(4))
         #expect(!list.areOver && !list.isOver(number))
         list.note(.ended(failure), of: number, at: at(5))
         #expect(list.areOver && list.isOver(number) && list.failure == failure && list.number(of: call) == nil)
         // What comes late does not bring it back.
-        for state in [CallList.State.standing, .ended(nil)] {
-            let isNews = list.note(state, of: number, at: at(6))
+        for event in [CallReport.Event.standing(nil), .ended(nil)] {
+            let isNews = list.note(event, of: number, at: at(6))
             #expect(!isNews)
         }
-        #expect(list.entries[0].state == .ended(failure) && list.failure == failure)
+        #expect(list.entries[0].reason == "it is gone" && list.entries[0].exitCode == 69 && list.failure == failure)
     }
 
     @Test func oneThatHasEndedMayBeBegunAgain() throws {
@@ -49,7 +58,7 @@ import Time
         let second = try list.begin(call, at: at(3))
         #expect(second != first && list.entries.count == 1)
         // What becomes of the first does not count any more.
-        let isNews = list.note(.standing, of: first, at: at(4))
+        let isNews = list.note(.standing(nil), of: first, at: at(4))
         #expect(!isNews && list.isOver(first))
         #expect(list.entries[0].state == .joining && !list.areOver)
         list.note(.ended(nil), of: second, at: at(5))
@@ -87,10 +96,10 @@ import Time
                     list.note(.ended(failure), of: number, at: at(second))
                     running[number] = nil
                     over.insert(number)
-                case 2: list.note(.standing, of: Int.random(in: 0..<60, using: &random), at: at(second))
+                case 2: list.note(.standing(nil), of: Int.random(in: 0..<60, using: &random), at: at(second))
                 default:
                     guard let number = over.sorted().randomElement(using: &random) else { continue }
-                    let isNews = list.note(.away(why: "x"), of: number, at: at(second))
+                    let isNews = list.note(.away(why: "x", isNews: true), of: number, at: at(second))
                     #expect(!isNews)
                 }
                 #expect(list.entries.filter { !$0.isOver }.map(\.number) == running.keys.sorted())
