@@ -15,9 +15,6 @@ let swift: [SwiftSetting] =
 /// Targets that hold no unsafe code: each unsafe expression is a warning there, and `tools/check` makes it an error.
 let safe: [SwiftSetting] = swift + [.strictMemorySafety()]
 
-/// Targets whose tests simulate hours of networks, and with them what they test: optimised in debug builds too, with all checks.
-let optimized: [SwiftSetting] = [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
-
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -88,7 +85,7 @@ let package = Package(
         .target(
             name: "Sound",
             dependencies: ["Control", "CPulse", "CSampleRate", "FrameBridge", "Media", "Posix", "Time"],
-            swiftSettings: swift + optimized
+            swiftSettings: swift
         ),
         .target(
             name: "Calls",
@@ -147,7 +144,7 @@ let package = Package(
             swiftSettings: swift
         ),
         .target(name: "ICE", dependencies: ["CNice", "COpenSSL", "Time", "WebRTC"], swiftSettings: swift),
-        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe + optimized),
+        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe),
         .target(name: "Media", dependencies: ["Time"], swiftSettings: safe),
         .target(
             name: "VideoDecoding",
@@ -291,7 +288,7 @@ let package = Package(
         .testTarget(
             name: "SoundTests",
             dependencies: ["Control", "FrameBridge", "Media", "Posix", "Sound", "TestSupport", "Time"],
-            swiftSettings: swift + optimized
+            swiftSettings: swift
         ),
         .testTarget(
             name: "RenderingTests",
@@ -301,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "RTPTests",
             dependencies: ["Media", "RTP", "TestSupport", "Time"],
-            swiftSettings: swift + optimized
+            swiftSettings: swift
         ),
         .testTarget(
             name: "WebRTCTests",

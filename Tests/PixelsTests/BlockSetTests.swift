@@ -138,14 +138,16 @@ struct BlockSetTests {
             }
             // What is between the rows does not count.
             for y in 0..<size.height { second[y * stride + size.width * bytesPerPixel] ^= 255 }
-            let images = (GuardedBytes(first), GuardedBytes(second))
+            let (one, other) = (GuardedBytes(first), GuardedBytes(second))
+            defer { withExtendedLifetime((one, other)) {} }
+            let images = (one.bytes, other.bytes)
             var found = BlockSet(size, side: BlockSet.tile)
             for row in 0..<found.rows {
                 let offset = row * BlockSet.tile * stride
                 found.insertDifferences(
-                    images.0.bytes.bytes.extracting(offset...),
+                    images.0.bytes.extracting(offset...),
                     stride: stride,
-                    images.1.bytes.bytes.extracting(offset...),
+                    images.1.bytes.extracting(offset...),
                     stride: stride,
                     bytesPerPixel: bytesPerPixel,
                     columns: 0..<found.columns,
