@@ -394,8 +394,8 @@ let package = Package(
         .testTarget(
             name: "OrielTests",
             dependencies: [
-                "Access", "Calls", "Configuration", "Control", "Credentials", "FrameBridge", "ICE", "JSON", "Media",
-                "oriel", "Posix", "Sender", "TestSupport", "Time",
+                "Access", "Configuration", "Control", "Credentials", "FrameBridge", "ICE", "JSON", "Media", "oriel",
+                "Posix", "TestSupport", "Time",
                 argumentParser,
             ],
             swiftSettings: swift

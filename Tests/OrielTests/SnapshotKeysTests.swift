@@ -1,16 +1,12 @@
 import Control
-import Glibc
 import JSON
 import Media
-import Posix
 import TestSupport
 import Testing
 import Time
 
 @testable import Access
-@testable import Calls
 @testable import FrameBridge
-@testable import Sender
 @testable import oriel
 
 /// What programs read of Oriel, to the letter: a key, its unit and its words never change, and what is not known has no key.
