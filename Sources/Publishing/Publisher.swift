@@ -25,10 +25,8 @@ struct Publisher: ~Copyable {
     ///
     /// - Parameter ends: ends it, in reverse.
     init(_ endowment: consuming Endowment, _ ends: inout Ends) throws {
-        let sinks = Sinks(
-            target: TargetBitrate(endowment.settings.video.bitrate.bitsPerSecond),
-            report: Console.note
-        )
+        let target = TargetBitrate(endowment.settings.video.bitrate.bitsPerSecond)
+        let sinks = Sinks(target: target, report: Console.note)
         let media = SentMedia(of: endowment, into: sinks)
         let (settings, people, relays) = (endowment.settings, endowment.people, endowment.relays)
         let (events, status, access) = (endowment.events, endowment.status, people.access)
@@ -39,14 +37,9 @@ struct Publisher: ~Copyable {
         try rendered.begin()
         try people.talk?.begin()
         ends.add { people.talk?.close() }
-        var shared = CallNetwork.Configuration(relays.ice, media)
-        (shared.certificates, shared.firstNumber) = (relays.certificates, people.firstNumber)
-        let network = CallNetwork(shared) { event in
-            switch event {
-            case .server(let news): events.tell(CallEvent(news))
-            case .note(let sentence): Console.note(sentence)
-            }
-        }
+        var configuration = CallNetwork.Configuration(relays.ice, media)
+        (configuration.certificates, configuration.firstNumber) = (relays.certificates, people.firstNumber)
+        let network = CallNetwork(configuration, report: events.tell)
         try relays.secretFile?.begin { network.doubtServers() }
         ends.add { relays.secretFile?.close() }
         let calls = CallRegistry(network, endowment.kinds, access: access, events, sinks: sinks)

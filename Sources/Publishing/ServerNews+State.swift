@@ -1,5 +1,6 @@
 import Calls
 import Control
+import Helpers
 import ICE
 package import Peers
 import Time
@@ -19,6 +20,15 @@ extension ServerNews {
 extension CallEvent {
     package init(_ news: ServerNews) {
         self.init(kind: .server, sentence: news.sentence, state: news.state.rawValue, server: news.server.name)
+    }
+}
+
+extension EventLog {
+    func tell(_ event: CallNetwork.Event) {
+        switch event {
+        case .server(let news): tell(CallEvent(news))
+        case .note(let sentence): Console.note(sentence)
+        }
     }
 }
 
