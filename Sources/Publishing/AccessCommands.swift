@@ -1,7 +1,7 @@
-package import Access
+import Access
 import Calls
-package import Control
-package import Media
+import Control
+import Media
 import Peers
 import Sender
 import Talk
@@ -28,7 +28,7 @@ extension SenderCommands {
     }
 
     /// Sends a participant away, which has to knock when it comes again.
-    package func kick(_ id: ParticipantID) -> SenderReply {
+    func kick(_ id: ParticipantID) -> SenderReply {
         guard let participant = calls.participants[id] else { return .refused(reason: "no viewer \(id) looks in") }
         guard participant.kick != nil else {
             let call = participant.call
@@ -49,7 +49,7 @@ extension SenderCommands {
     }
 
     /// The event as people and programs are told it.
-    package func callEvent(_ event: AccessEvent) -> CallEvent {
+    func callEvent(_ event: AccessEvent) -> CallEvent {
         guard case .talk(let id, _) = event else { return CallEvent(event) }
         let participant = calls.participants[id]
         return CallEvent(event, in: participant?.call, name: participant?.name ?? "")

@@ -1,13 +1,13 @@
-package import FrameBridge
+import FrameBridge
 import Helpers
-package import Posix
+import Posix
 import Time
 
-package enum AttachedReader {
+enum AttachedReader {
     /// A reader of a broadcast that has a picture; nil when a signal came before there was one.
     ///
     /// - Parameter path: the broadcast's folder.
-    package static func open(
+    static func open(
         _ path: String,
         waits: Bool,
         until signals: borrowing TerminationSignals

@@ -1,8 +1,8 @@
 import Access
-package import Calls
+import Calls
 import Control
-package import Helpers
-package import Media
+import Helpers
+import Media
 
 /// Something that happens in the calls of a sender: a sentence for people, and a line of `--events` for programs.
 package struct CallEvent: Encodable, Sendable {
@@ -12,7 +12,7 @@ package struct CallEvent: Encodable, Sendable {
         case time, call, id, name, note, address, codec, reason, state, server, files
     }
 
-    /// The kind of event, in the words of `--events`.
+    /// In the words of `--events`.
     package enum Kind: String, Encodable, Sendable {
         case knocked, accepted, rejected
         case noAnswer = "no_answer"
@@ -45,39 +45,36 @@ package struct CallEvent: Encodable, Sendable {
         case renewalEnded = "renewal_ended"
     }
 
-    /// When it was told, if it was.
-    package var time: String?
+    var time: String?
     /// Nil for an event that goes only to standard error.
     package var kind: Kind?
     /// The call, as the command line names it; nil for an event of all calls.
-    package var call: String?
-    /// The sentence for standard error; nil for none.
-    package var sentence: String?
+    var call: String?
+    var sentence: String?
     /// The number of the viewer, or of the knock: each counts by itself.
-    package var id: Int?
+    var id: Int?
     /// The name that a viewer or member gives itself; of a microphone, its name.
     package var name: String?
-    package var note: String?
-    package var address: String?
-    package var codec: String?
-    package var reason: EndReason?
+    var note: String?
+    var address: String?
+    var codec: String?
+    var reason: EndReason?
     /// Of the broadcast, the microphone or the server.
     package var state: String?
-    /// The name of a STUN or TURN server.
-    package var server: String?
+    /// A STUN or TURN server.
+    var server: String?
     /// The paths of files that are no longer read again.
-    package var files: [String]?
+    var files: [String]?
 }
 
 extension CallEvent {
     /// For people alone, unless it gets a kind.
     package init(sentence: String) { self.init(kind: nil, sentence: sentence) }
 
-    package init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, state: condition.rawValue) }
+    init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, state: condition.rawValue) }
 
-    package init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
+    init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
 
-    /// - Parameter call: whose report it is.
     init(_ report: CallReport, in call: CallPlan) {
         self.init(call: "\(call)", sentence: report.sentence)
         switch report.event {

@@ -38,9 +38,7 @@ struct CallList {
 
     func isOver(_ number: Int) -> Bool { entries.first { $0.number == number }?.isOver ?? true }
 
-    /// Takes a call in.
-    ///
-    /// - Returns: its number.
+    /// - Returns: the number of the call.
     /// - Throws: if it is there already, or too many are.
     mutating func begin(_ call: CallPlan, at now: Instant) throws(Failure) -> Int {
         guard number(of: call) == nil else {

@@ -1,16 +1,16 @@
-package import Access
-package import Calls
+import Access
+import Calls
 import Control
 import Helpers
-package import Media
-package import Peers
+import Media
+import Peers
 import Posix
-package import Sender
+import Sender
 import Synchronization
 import Time
 
 /// The calls of a running sender: each comes, is lost, comes back, is left or ends by itself. Any thread may ask. Close it once.
-package final class CallRegistry: Sendable {
+final class CallRegistry: Sendable {
     private struct State {
         var list = CallList()
         /// The calls that have begun by their numbers, until they are over: those that others run, until their servers know that.
@@ -40,17 +40,8 @@ package final class CallRegistry: Sendable {
     /// Rung when a call is over.
     private let hasEnded = Bell()
 
-    /// - Parameters:
-    ///   - kinds: of the calls that commands ask for.
-    ///   - events: is told what happens in them.
-    ///   - sinks: their bell is rung when the last call is over.
-    package init(
-        _ network: CallNetwork,
-        _ kinds: CallKinds,
-        access: AccessControl,
-        _ events: EventLog,
-        sinks: Sinks
-    ) {
+    /// - Parameter sinks: their bell is rung when the last call is over.
+    init(_ network: CallNetwork, _ kinds: CallKinds, access: AccessControl, _ events: EventLog, sinks: Sinks) {
         (self.network, self.kinds, self.access) = (network, kinds, access)
         (self.events, self.sinks) = (events, sinks)
         network.onNetworkChange { [weak self] in for call in self?.running ?? [] { call.networkChanged() } }
@@ -64,10 +55,7 @@ package final class CallRegistry: Sendable {
     /// Begins the calls of the start.
     ///
     /// - Parameter receiver: takes the picture of the other side; nil if that is not wanted.
-    package func begin(
-        _ prepared: [(plan: CallPlan, begin: CallPlan.Begin)],
-        receiver: (any FrameReceiver)? = nil
-    ) throws {
+    func begin(_ prepared: [(plan: CallPlan, begin: CallPlan.Begin)], receiver: (any FrameReceiver)? = nil) throws {
         let numbered = try state.withLock { state in
             try prepared.map { (try state.list.begin($0.plan, at: MonotonicClock.now()), $0.plan, $0.begin) }
         }
@@ -79,11 +67,7 @@ package final class CallRegistry: Sendable {
         }
     }
 
-    /// Begins a call that a command asks for.
-    ///
-    /// - Parameters:
-    ///   - name: as a command line has it.
-    ///   - settings: what the call needs beside that, by names.
+    /// Begins a call that a command asks for, by its name on a command line and what it needs beside that, by names.
     func begin(_ name: String, _ settings: [String: String] = [:]) throws {
         let plan = try kinds.plan(name)
         let begin = try plan.prepare(settings)
@@ -163,7 +147,6 @@ package final class CallRegistry: Sendable {
 
     // MARK: - While they run
 
-    /// Takes what a call tells.
     private func take(_ report: CallReport, of call: CallPlan, _ number: Int) {
         if case .ended(let end) = report.event { return take(end, report, of: call, number) }
         events.tell(CallEvent(report, in: call))
@@ -182,23 +165,21 @@ package final class CallRegistry: Sendable {
         if isLast { sinks.bell.ring() }
     }
 
-    /// Whether none is left.
-    package var areOver: Bool { state.withLock(\.list.areOver) }
+    var areOver: Bool { state.withLock(\.list.areOver) }
 
     /// Why the last one has ended; nil if it was left.
-    package var failure: CallEnd? { state.withLock(\.list.failure) }
+    var failure: CallEnd? { state.withLock(\.list.failure) }
 
     /// The calls that are not over, as people name them.
     var names: [String] { state.withLock { $0.list.entries.filter { !$0.isOver }.map { "\($0.call)" } } }
 
     /// What was sent past the peers, of each call that does.
-    package var sent: [PlainRTPStatistics] { running.compactMap(\.facts.sent) }
+    var sent: [PlainRTPStatistics] { running.compactMap(\.facts.sent) }
 
-    /// Those of all calls.
     var participants: Participants { network.participants }
 
     /// The peers of all calls; nil while there was no call that could have one.
-    package var peers: PeerGroup? { network.begun }
+    var peers: PeerGroup? { network.begun }
 
     /// The STUN and TURN servers that do not work, as far as is known.
     var serverFaults: [ServerNews] { network.serverFaults(of: names) }
@@ -218,7 +199,7 @@ package final class CallRegistry: Sendable {
     // MARK: - The end
 
     /// Leaves all calls; gives servers a moment to hear of it. Nobody is let in any more.
-    package func close() {
+    func close() {
         let calls = state.withLock { state in
             state.isClosed = true
             return state.calls.sorted { $0.key < $1.key }.map(\.value)

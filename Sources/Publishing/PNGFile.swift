@@ -13,7 +13,6 @@ package enum PNGFile {
         try OutputFile.replace(path) { file in try file.writeAll(bytes) }
     }
 
-    /// The bytes of such a file.
     package static func bytes(rgb: [UInt8], size: PixelSize) throws(Failure) -> [UInt8] {
         precondition(rgb.count >= size.width * size.height * 3)
         var image = png_image()

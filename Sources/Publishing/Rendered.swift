@@ -86,7 +86,6 @@ final class Rendered {
         }
     }
 
-    /// Starts the threads.
     func begin() throws {
         guard let file = file.take() else { return }
         let path = path

@@ -16,14 +16,14 @@ package enum SessionDescriptionFile {
 }
 
 /// Writes the SDP from a thread that started before the sandbox, which does not bind it: the file may lie anywhere.
-package final class SDPPublisher: Sendable {
+final class SDPPublisher: Sendable {
     private let text = Mutex<String?>(nil)
     private let failure = Mutex<(any Error)?>(nil)
     private let isThere: EventSignal
     private let thread = Mutex<Thread?>(nil)
 
     /// - Parameter path: of the file; nil for standard output.
-    package init(path: String?) throws {
+    init(path: String?) throws {
         isThere = try EventSignal()
         try thread.withLock { thread in
             thread = try Thread { [self] in
@@ -35,7 +35,7 @@ package final class SDPPublisher: Sendable {
     }
 
     /// Waits until the text is written. Call it once.
-    package func publish(_ text: String) throws {
+    func publish(_ text: String) throws {
         self.text.withLock { $0 = text }
         isThere.set()
         thread.withLock { $0.take() }?.join()

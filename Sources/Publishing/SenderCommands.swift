@@ -1,30 +1,30 @@
-package import Access
+import Access
 import Calls
 import Configuration
-package import Control
+import Control
 import Helpers
 import Media
 import Peers
 import Posix
-package import Sender
+import Sender
 import Synchronization
-package import Talk
+import Talk
 import Time
 
 /// Does what commands ask of a running sender. Any thread may ask.
-package final class SenderCommands: Sendable {
+final class SenderCommands: Sendable {
     let calls: CallRegistry
     let access: AccessControl
     /// Nil where nobody is heard.
     let talk: TalkBack?
     private let work = Mutex(SenderWork())
 
-    package init(_ calls: CallRegistry, access: AccessControl, talk: TalkBack? = nil) {
+    init(_ calls: CallRegistry, access: AccessControl, talk: TalkBack? = nil) {
         (self.calls, self.access, self.talk) = (calls, access, talk)
     }
 
     /// What the encoders did in the last second; called once a second.
-    package func note(_ statistics: SenderStatistics) -> SenderWork {
+    func note(_ statistics: SenderStatistics) -> SenderWork {
         let bitrate = calls.sinks.target.bitsPerSecond
         let isThin = calls.peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
         return work.withLock { work in
@@ -33,7 +33,7 @@ package final class SenderCommands: Sendable {
         }
     }
 
-    package func reply(to request: SenderRequest) -> SenderReply {
+    func reply(to request: SenderRequest) -> SenderReply {
         switch request {
         case .status:
             let now: Instant = MonotonicClock.now()
@@ -85,18 +85,16 @@ package final class SenderCommands: Sendable {
 }
 
 /// The work of the encoders in the last second.
-package struct SenderWork {
+struct SenderWork {
     /// The load of a core, 0…1, above which the processor counts as the limit.
     private static let largestLoad = 0.85
 
     private var last: (statistics: SenderStatistics, at: Instant)?
-    package private(set) var quantizer: Int?
-    package private(set) var limit: SenderSnapshot.Limit?
+    private(set) var quantizer: Int?
+    private(set) var limit: SenderSnapshot.Limit?
     /// Nil while nobody gets it.
-    package private(set) var sound: SenderSnapshot.Sound?
+    private(set) var sound: SenderSnapshot.Sound?
 
-    /// Takes note of a second's work.
-    ///
     /// - Parameter isThin: whether links keep an encoder below the bitrate that was set.
     mutating func note(_ statistics: SenderStatistics, isThin: Bool, at now: Instant) {
         defer { last = (statistics, now) }

@@ -2,11 +2,10 @@ import Calls
 import Control
 import Helpers
 import ICE
-package import Peers
+import Peers
 import Time
 
 extension ServerNews {
-    /// For programs.
     var state: SenderSnapshot.Server.State {
         switch result {
         case .works: .works
@@ -18,7 +17,7 @@ extension ServerNews {
 }
 
 extension CallEvent {
-    package init(_ news: ServerNews) {
+    init(_ news: ServerNews) {
         self.init(kind: .server, sentence: news.sentence, state: news.state.rawValue, server: news.server.name)
     }
 }

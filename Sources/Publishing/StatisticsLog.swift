@@ -1,24 +1,19 @@
-package import Calls
+import Calls
 import Control
-package import Peers
+import Peers
 import Posix
-package import Sender
+import Sender
 
 /// Statistics of a sender, one line a second. Times are processor time, but for the latency.
-package final class StatisticsLog {
+final class StatisticsLog {
     private let file: StatisticsFile
     private var last = SenderStatistics()
 
-    package init(path: String) throws { file = try StatisticsFile(path: path) }
+    init(path: String) throws { file = try StatisticsFile(path: path) }
 
     /// Appends a line about the sender and its calls. `fps` and `bitrate_bps` count from the line before, all other sums from the
     /// sender's beginning.
-    package func append(
-        _ sender: SenderStatistics,
-        _ work: SenderWork,
-        _ plain: [PlainRTPStatistics],
-        _ peers: PeerGroup?
-    ) {
+    func append(_ sender: SenderStatistics, _ work: SenderWork, _ plain: [PlainRTPStatistics], _ peers: PeerGroup?) {
         let totals = peers?.totals
         func sum(_ figure: KeyPath<PlainRTPStatistics, UInt64>, _ ofPeers: UInt64?) -> UInt64 {
             plain.reduce(ofPeers ?? 0) { $0 + $1[keyPath: figure] }

@@ -6,8 +6,6 @@ import Media
 
 extension AccessSettings {
     /// Who need not knock, and how long the others wait. If the file of those who are known is damaged, that is told, and there are none.
-    ///
-    /// - Parameter number: of the first knock.
     func engine(countingFrom number: Int) -> AccessEngine.Settings {
         var settings = AccessEngine.Settings()
         settings.asks = accept != .all

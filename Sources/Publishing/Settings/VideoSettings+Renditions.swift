@@ -5,8 +5,6 @@ import Sender
 
 extension VideoSettings {
     /// The renditions that may be encoded; the first one is for receivers that cannot choose.
-    ///
-    /// - Parameter fps: frames a second at the most.
     package func renditions(fps: Int) -> [Rendition] {
         let codecs = codec.codecs.flatMap(\.self)
         return (0..<renditions * codecs.count).map { number in

@@ -7,8 +7,6 @@ import Posix
 
 extension WebCallSettings {
     /// The STUN and TURN servers by their addresses. Looking up names may take seconds.
-    ///
-    /// - Parameter secret: that logins are made of.
     func ice(_ secret: TURNSecret?) throws -> ICEServers {
         var configuration = ICEAgent.Configuration(ports: ports, isRelayOnly: relayOnly)
         let local = localAddresses()

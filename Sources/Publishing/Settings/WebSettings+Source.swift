@@ -8,10 +8,7 @@ import ICE
 import Posix
 
 extension WebSettings {
-    /// - Parameters:
-    ///   - token: in force.
-    ///   - certificate: in use; nil for HTTP.
-    ///   - secret: that logins of TURN servers are made of.
+    /// - Parameter secret: that logins of TURN servers are made of.
     init(
         _ options: WebCallSettings,
         token: String?,
