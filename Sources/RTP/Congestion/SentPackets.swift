@@ -82,17 +82,13 @@ struct SentPackets: Sendable {
     /// - Parameter body: gets each of them once.
     mutating func giveUpOvertaken(_ body: (Packet) -> Void) {
         guard let newest else { return }
-        giveUp(body) {
-            $0.number + Self.reorderedPackets <= newest.number && newest.sentAt - $0.sentAt >= Self.reorderingTime
-        }
-    }
-
-    private mutating func giveUp(_ body: (Packet) -> Void, while condition: (Packet) -> Bool) {
         settled = max(settled, end - min(end - start, UInt64(Self.capacity)))
         while settled < end {
             let slot = slot(of: settled)
-            guard ring[slot].fate != .inFlight || condition(ring[slot]) else { return }
             if ring[slot].fate == .inFlight {
+                guard settled + Self.reorderedPackets <= newest.number,
+                    newest.sentAt - ring[slot].sentAt >= Self.reorderingTime
+                else { return }
                 ring[slot].fate = .lost
                 inFlight -= ring[slot].size
                 body(ring[slot])
