@@ -31,7 +31,6 @@ package final class VideoStream {
                 size: rendition.size,
                 targetBitrate: rendition.bitrate,
                 framesPerSecond: rendition.framesPerSecond,
-                dropThreshold: settings.dropThreshold,
                 vp8Profile: settings.vp8Profile,
                 allowsPatches: settings.allowsPatches
             )

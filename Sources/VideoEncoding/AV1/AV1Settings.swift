@@ -29,7 +29,7 @@ extension VideoEncoderConfiguration {
         configuration.rc_buf_sz = 1000
         configuration.rc_buf_initial_sz = 600
         configuration.rc_buf_optimal_sz = 600
-        configuration.rc_dropframe_thresh = UInt32(dropThreshold)
+        configuration.rc_dropframe_thresh = 0
         return configuration
     }
 }
