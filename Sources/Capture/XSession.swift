@@ -137,7 +137,7 @@ final class XSession {
         missed.removeAll()
         for attempt in 0..<Self.mostGrabs {
             if sight.isDamaged, let damage {
-                try damage.answer(damage.ask(), addTo: &suspects, of: region)
+                try damage.take(addingTo: &suspects, of: region)
                 sight.isDamaged = false
             }
             missed.subtract(suspects)
