@@ -22,7 +22,7 @@ extension XConnection {
         guard let visual = visual(visualID), let pixmap = pixmapFormat(setup, depth: depth),
             visual._class == XCB_VISUAL_CLASS_TRUE_COLOR.rawValue
                 || visual._class == XCB_VISUAL_CLASS_DIRECT_COLOR.rawValue,
-            let pixelFormat = try? PixelFormat(
+            let pixelFormat = PixelFormat(
                 bitsPerPixel: Int(pixmap.bits_per_pixel),
                 byteOrder: setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue
                     ? .littleEndian : .bigEndian,
