@@ -12,6 +12,7 @@ enum SoundTarget: Hashable, Sendable {
     case output(String)
 
     var isMicrophone: Bool { if case .microphone = self { true } else { false } }
+    var cancelsEcho: Bool { if case .microphone(_, cancelsEcho: true) = self { true } else { false } }
     var isInput: Bool { if case .input = self { true } else { false } }
     /// The sink of a playback; nil for a recording.
     var sink: String? { if case .output(let name) = self { name } else { nil } }
