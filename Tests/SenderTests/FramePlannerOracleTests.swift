@@ -39,13 +39,13 @@ private struct PlannedStream {
         if frame == nil {
             planner.beginEncoding(&plan, patched: encoder.patchedBlocks)
             if planner.asksForNeed(plan, at: now), let need = encoder.need() { planner.setNeed(need) }
-            let parameters = planner.parameters(of: &plan, at: now)
+            let quantizers = planner.quantizers(of: &plan, at: now)
             frame = encoder.encode(
                 presentationTime: instant,
-                forceKeyframe: parameters.forceKeyframe,
-                quantizers: parameters.quantizers,
+                forceKeyframe: plan.action == .keyframe,
+                quantizers: quantizers,
                 active: planner.activeMap,
-                isThorough: parameters.isThorough
+                isThorough: planner.isThorough(plan)
             )
         }
         planner.note(frame.map { $0.outcome(canPatch: encoder.canPatch) }, of: plan, at: now)

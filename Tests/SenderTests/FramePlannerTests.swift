@@ -45,7 +45,8 @@ import VideoEncoding
         var plan = planner.plan(.keyframe, of: Self.start, by: FramePlanner.Abilities(), at: Self.start)
         #expect(plan.step == .encode)
         planner.beginEncoding(&plan, patched: nil)
-        #expect(planner.parameters(of: &plan, at: Self.start).forceKeyframe)
+        #expect(plan.action == .keyframe)
+        _ = planner.quantizers(of: &plan, at: Self.start)
         planner.note(outcome(isKeyframe: true, quantizer), of: plan, at: Self.start)
         return planner
     }
@@ -151,8 +152,8 @@ import VideoEncoding
         var plan = planner.plan(.keyframe, of: Self.start, by: FramePlanner.Abilities(), at: Self.start)
         planner.beginEncoding(&plan, patched: nil)
         #expect(!planner.asksForNeed(plan, at: Self.start))
-        let parameters = planner.parameters(of: &plan, at: Self.start)
-        #expect(parameters.quantizers == codec.readableQuantizer...codec.readableQuantizer && parameters.isThorough)
+        let quantizers = planner.quantizers(of: &plan, at: Self.start)
+        #expect(quantizers == codec.readableQuantizer...codec.readableQuantizer && planner.isThorough(plan))
     }
 
     /// A few macroblocks that are nearly fine are polished only while patches leave something of their budget.
@@ -179,7 +180,7 @@ import VideoEncoding
             let now = Self.start + .milliseconds(age)
             var plan = planner.plan(.keyframe, of: Self.start, by: Self.able, at: now)
             planner.beginEncoding(&plan, patched: nil)
-            #expect(planner.parameters(of: &plan, at: now).quantizers == quantizers)
+            #expect(planner.quantizers(of: &plan, at: now) == quantizers)
         }
     }
 
@@ -196,9 +197,9 @@ import VideoEncoding
         planner.beginEncoding(&plan, patched: nil)
         let count = planner.active.count
         #expect(count > 0 && count < planner.sharpness.count / 2)
-        let parameters = planner.parameters(of: &plan, at: now)
-        #expect(parameters.quantizers.map { $0.count == 1 && $0.upperBound < 50 } ?? false)
-        #expect(parameters.isThorough == (count * 8 <= planner.sharpness.count))
+        let quantizers = planner.quantizers(of: &plan, at: now)
+        #expect(quantizers.map { $0.count == 1 && $0.upperBound < 50 } ?? false)
+        #expect(planner.isThorough(plan) == (count * 8 <= planner.sharpness.count))
     }
 
     /// A page of AV1 goes over a thin link as a keyframe, after a probe.

@@ -37,13 +37,6 @@ extension FramePlanner {
         var ownQuantizer: Int?
     }
 
-    struct EncodeParameters {
-        let forceKeyframe: Bool
-        /// The frame's quantizers; nil leaves them to rate control.
-        let quantizers: ClosedRange<Int>?
-        let isThorough: Bool
-    }
-
     struct Outcome {
         let isKeyframe: Bool
         let quantizer: Int

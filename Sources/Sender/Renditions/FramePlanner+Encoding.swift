@@ -29,7 +29,7 @@ extension FramePlanner {
         }
     }
 
-    /// Whether to probe and set the quantizers that the picture needs, before its `parameters`: before a page goes over
+    /// Whether to probe and set the quantizers that the picture needs, before its `quantizers`: before a page goes over
     /// a thin link. For AV1, a probe is valid for keyframes only.
     func asksForNeed(_ plan: Plan, at now: Instant) -> Bool {
         let isNews = pictureIsNew && rendition.codec != .av1
@@ -39,14 +39,10 @@ extension FramePlanner {
 
     mutating func setNeed(_ need: ContentProbe.Need) { linkBudget.setNeed(need) }
 
-    /// The encoder's settings for the frame of `activeMap`.
-    mutating func parameters(of plan: inout Plan, at now: Instant) -> EncodeParameters {
+    /// The quantizers of the frame of `activeMap`; nil leaves them to rate control.
+    mutating func quantizers(of plan: inout Plan, at now: Instant) -> ClosedRange<Int>? {
         plan.ownQuantizer = quantizer(of: plan, at: now)
-        return EncodeParameters(
-            forceKeyframe: plan.action == .keyframe,
-            quantizers: plan.ownQuantizer.map { $0...$0 } ?? plan.coarsest.map { 0...$0 },
-            isThorough: isThorough(plan)
-        )
+        return plan.ownQuantizer.map { $0...$0 } ?? plan.coarsest.map { 0...$0 }
     }
 
     /// The quantizer of a frame from the encoder itself; nil leaves it to rate control.
@@ -65,7 +61,7 @@ extension FramePlanner {
     }
 
     /// Whether a frame is worth more time for fewer bytes: not if encoding would take longer than sending.
-    private func isThorough(_ plan: Plan) -> Bool {
+    func isThorough(_ plan: Plan) -> Bool {
         if plan.action == .keyframe { return isThin || measuresLink }
         let isSmall = active.count * Self.thoroughShare <= sharpness.count
         return plan.choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough

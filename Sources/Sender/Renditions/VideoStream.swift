@@ -144,14 +144,14 @@ package final class VideoStream {
             probe = probe ?? ContentProbe(rendition.codec, rendition.size)
             if let need = probe?.need(of: picture) { planner.setNeed(need) }
         }
-        let parameters = planner.parameters(of: &plan, at: now)
+        let quantizers = planner.quantizers(of: &plan, at: now)
         return try encoder.encode(
             picture,
             presentationTime: presentationTime,
-            forceKeyframe: parameters.forceKeyframe,
-            quantizers: parameters.quantizers,
+            forceKeyframe: plan.action == .keyframe,
+            quantizers: quantizers,
             active: planner.activeMap,
-            isThorough: parameters.isThorough,
+            isThorough: planner.isThorough(plan),
             deliver
         )
     }
