@@ -43,7 +43,10 @@ final class AV1Encoder {
         _ active: BlockSet?,
         _ isThorough: Bool
     ) throws(VideoEncoderError) -> EncodedPacket? {
-        try setThorough(isThorough)
+        if isThorough != self.isThorough {
+            try setSpeed(isThorough: isThorough)
+            self.isThorough = isThorough
+        }
         if let quantizers { try setQuantizers(quantizers) }
         let flags = forceKeyframe ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
         let time = clock.ticks(presentationTime)
@@ -109,12 +112,6 @@ final class AV1Encoder {
         changed.rc_target_bitrate = UInt32(bitrate / 1000)
         try check("aom_codec_enc_config_set") { aom_codec_enc_config_set($0, &changed) }
         libaomConfiguration = changed
-    }
-
-    private func setThorough(_ isThorough: Bool) throws(VideoEncoderError) {
-        guard isThorough != self.isThorough else { return }
-        try setSpeed(isThorough: isThorough)
-        self.isThorough = isThorough
     }
 
     /// Sets the quantizers of the next frames; nil sets the usual ones.
