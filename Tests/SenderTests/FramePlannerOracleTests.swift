@@ -3,9 +3,9 @@ import Pixels
 import TestSupport
 import Testing
 import Time
-import VideoEncoding
 
 @testable import Sender
+@testable import VideoEncoding
 
 /// A planner beside an encoder without pictures, in virtual time.
 private struct PlannedStream {
@@ -48,14 +48,14 @@ private struct PlannedStream {
                 isThorough: planner.isThorough(plan)
             )
         }
-        planner.note(frame.map { $0.outcome(canPatch: encoder.canPatch) }, of: plan, at: now)
+        planner.note(frame?.delivery, canPatch: encoder.canPatch, of: plan, at: now)
         return frame
     }
 }
 
 extension ToyEncoder.Frame {
-    fileprivate func outcome(canPatch: Bool) -> FramePlanner.Outcome {
-        FramePlanner.Outcome(isKeyframe: isKeyframe, quantizer: quantizer, byteCount: byteCount, canPatch: canPatch)
+    fileprivate var delivery: FramePlanner.Delivery {
+        (EncodingResult(isKeyframe: isKeyframe, quantizer: quantizer), byteCount)
     }
 }
 

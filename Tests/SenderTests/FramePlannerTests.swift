@@ -2,9 +2,9 @@ import Media
 import Pixels
 import Testing
 import Time
-import VideoEncoding
 
 @testable import Sender
+@testable import VideoEncoding
 
 /// One decision each.
 @Suite struct FramePlannerTests {
@@ -47,12 +47,12 @@ import VideoEncoding
         planner.beginEncoding(&plan, patched: nil)
         #expect(plan.action == .keyframe)
         _ = planner.quantizers(of: &plan, at: Self.start)
-        planner.note(outcome(isKeyframe: true, quantizer), of: plan, at: Self.start)
+        planner.note(outcome(isKeyframe: true, quantizer), canPatch: true, of: plan, at: Self.start)
         return planner
     }
 
-    private func outcome(isKeyframe: Bool = false, _ quantizer: Int, bytes: Int = 1000) -> FramePlanner.Outcome {
-        FramePlanner.Outcome(isKeyframe: isKeyframe, quantizer: quantizer, byteCount: bytes, canPatch: true)
+    private func outcome(isKeyframe: Bool = false, _ quantizer: Int, bytes: Int = 1000) -> FramePlanner.Delivery {
+        (EncodingResult(isKeyframe: isKeyframe, quantizer: quantizer), bytes)
     }
 
     @Test func aSmallChangeIsAPatch() {
@@ -65,7 +65,7 @@ import VideoEncoding
             return
         }
         #expect(limit > 1000 && planner.active == changed && planner.pictureIsNew)
-        planner.note(outcome(7), of: plan, at: now)
+        planner.note(outcome(7), canPatch: true, of: plan, at: now)
         #expect(!planner.pictureIsNew && planner.sharpness.isFine)
     }
 
@@ -90,7 +90,7 @@ import VideoEncoding
         #expect(plan.step == .encode && planner.scroll == nil && planner.active == changed)
         #expect(planner.activeMap == changed)
         // If the frame is dropped, it is still to be sent.
-        planner.note(nil, of: plan, at: now)
+        planner.note(nil, canPatch: true, of: plan, at: now)
         #expect(planner.pictureIsNew)
         plan = planner.plan(.frame, of: now, by: Self.able, at: now + .seconds(1))
         #expect(planner.active == changed)
@@ -165,7 +165,7 @@ import VideoEncoding
             let plan = planner.plan(.frame, of: Self.start, by: Self.able, at: now)
             if plan.step == .wait { break }
             #expect(plan.step == .patch(limit: .max) && !planner.active.isEmpty)
-            planner.note(outcome(7, bytes: 4000), of: plan, at: now)
+            planner.note(outcome(7, bytes: 4000), canPatch: true, of: plan, at: now)
             polishes += 1
             now += .milliseconds(1)
         }

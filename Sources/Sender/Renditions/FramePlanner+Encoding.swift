@@ -69,41 +69,49 @@ extension FramePlanner {
 
     /// Records the outcome of a plan.
     ///
-    /// - Parameter outcome: nil for a frame that rate control dropped.
-    mutating func note(_ outcome: Outcome?, of plan: Plan, at now: Instant) {
-        if let outcome { note(outcome, of: plan, at: now) }
+    /// - Parameters:
+    ///   - delivery: nil for a frame that rate control dropped.
+    ///   - canPatch: whether the encoder can patch now.
+    mutating func note(_ delivery: Delivery?, canPatch: Bool, of plan: Plan, at now: Instant) {
+        if let delivery { note(delivery.frame, delivery.byteCount, canPatch: canPatch, of: plan, at: now) }
         cadence.noteEncoded(
             at: now,
-            isKeyframe: outcome?.isKeyframe ?? false,
-            isDropped: outcome == nil,
+            isKeyframe: delivery?.frame.isKeyframe ?? false,
+            isDropped: delivery == nil,
             isFine: sharpness.isFine
         )
-        if outcome != nil { content = .shown }
+        if delivery != nil { content = .shown }
     }
 
-    private mutating func note(_ outcome: Outcome, of plan: Plan, at now: Instant) {
+    private mutating func note(
+        _ frame: EncodingResult,
+        _ byteCount: Int,
+        canPatch: Bool,
+        of plan: Plan,
+        at now: Instant
+    ) {
         var isPatch = false
         if case .patch = plan.step { isPatch = true }
-        if isPatch { patchBudget.note(outcome.byteCount) }
+        if isPatch { patchBudget.note(byteCount) }
         let isBudgeted = plan.ownQuantizer != nil && !measuresLink
         linkBudget.note(
-            outcome.byteCount,
-            quantizer: outcome.quantizer,
-            blocks: isBudgeted ? outcome.isKeyframe ? sharpness.count : active.count : nil,
+            byteCount,
+            quantizer: frame.quantizer,
+            blocks: isBudgeted ? frame.isKeyframe ? sharpness.count : active.count : nil,
             isNews: pictureIsNew && !measuresLink,
             at: now
         )
-        if outcome.isKeyframe {
+        if frame.isKeyframe {
             keyframeIsCurrent = true
-            if plan.coarsest == rendition.codec.fineQuantizer, outcome.byteCount > keyframeLimit {
+            if plan.coarsest == rendition.codec.fineQuantizer, byteCount > keyframeLimit {
                 keyframeQuantizer = rendition.codec.sharpQuantizer
             }
-            sharpness.noteKeyframe(quantizer: outcome.quantizer)
+            sharpness.noteKeyframe(quantizer: frame.quantizer)
         } else {
             sharpness.noteEncoded(
-                quantizer: outcome.quantizer,
+                quantizer: frame.quantizer,
                 byRateControl: !isPatch && plan.ownQuantizer == nil,
-                isFiltered: !isPatch && outcome.canPatch
+                isFiltered: !isPatch && canPatch
             )
         }
     }
