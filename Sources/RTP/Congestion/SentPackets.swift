@@ -19,9 +19,9 @@ struct SentPackets: Sendable {
 
     /// As many packets of 1200 bytes as 20 Mb/s carry in two seconds.
     static let capacity = 4096
-    /// A packet is lost when a packet sent this many later has arrived (RFC 9002 §6.1.1) …
+    /// A packet is lost when one has arrived that was sent at least this many packets later (RFC 9002 §6.1.1), and this
+    /// much time later (§6.1.2).
     private static let reorderedPackets: UInt64 = 3
-    /// … and was sent this much later (§6.1.2).
     private static let reorderingTime = Duration.milliseconds(10)
 
     private var ring: [Packet] = []

@@ -17,13 +17,13 @@ enum PictureScale: Int, Comparable, CaseIterable, Sendable {
 /// changes only while most of the picture is replaced several times a second, when nobody reads. As soon as the picture
 /// rests, it is sent in full size. A change of size costs a keyframe. Sans-IO: instants come from outside.
 struct ScalePolicy {
-    /// A film changes at least this share of the picture at once, without moved parts…
+    /// A film changes at least this share of the picture at once, without moved parts.
     static let filmShare = 0.5
-    /// …at least so often.
+    /// The longest time between two such changes of a film.
     static let longestPause = Duration.milliseconds(700)
-    /// It is made smaller if the link carries fewer frames a second than this, at the coarsest quantizer…
+    /// A film is made smaller if the link carries fewer frames a second than this at the coarsest quantizer.
     static let fewestFrames = 10.0
-    /// …and larger again if the link would carry so many larger frames.
+    /// It is made larger again if the link would carry this many larger frames a second.
     static let framesToGrow = 15.0
     /// How long that must last. A film that ends soon after it was made smaller doubles the time for the next one.
     static let patience = Duration.seconds(2)
