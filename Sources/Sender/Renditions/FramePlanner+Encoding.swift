@@ -73,23 +73,15 @@ extension FramePlanner {
     ///   - delivery: nil for a frame that rate control dropped.
     ///   - canPatch: whether the encoder can patch now.
     mutating func note(_ delivery: Delivery?, canPatch: Bool, of plan: Plan, at now: Instant) {
-        if let delivery { note(delivery.frame, delivery.byteCount, canPatch: canPatch, of: plan, at: now) }
-        cadence.noteEncoded(
-            at: now,
-            isKeyframe: delivery?.frame.isKeyframe ?? false,
-            isDropped: delivery == nil,
-            isFine: sharpness.isFine
-        )
-        if delivery != nil { content = .shown }
-    }
-
-    private mutating func note(
-        _ frame: EncodingResult,
-        _ byteCount: Int,
-        canPatch: Bool,
-        of plan: Plan,
-        at now: Instant
-    ) {
+        defer {
+            cadence.noteEncoded(
+                at: now,
+                isKeyframe: delivery?.frame.isKeyframe ?? false,
+                isDropped: delivery == nil,
+                isFine: sharpness.isFine
+            )
+        }
+        guard let (frame, byteCount) = delivery else { return }
         var isPatch = false
         if case .patch = plan.step { isPatch = true }
         if isPatch { patchBudget.note(byteCount) }
@@ -114,5 +106,6 @@ extension FramePlanner {
                 isFiltered: !isPatch && canPatch
             )
         }
+        content = .shown
     }
 }

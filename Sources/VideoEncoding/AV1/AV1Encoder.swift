@@ -141,7 +141,7 @@ final class AV1Encoder {
             }
             let isKeyframe = frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0
             let bytes = UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
-            return EncodedPacket(frame: EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer)), bytes: bytes)
+            return (EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer)), bytes)
         }
         return nil
     }

@@ -143,7 +143,7 @@ final class VPXEncoder {
             let result = EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer))
             patcher?.noteFrame(bytes.span)
             if patcher != nil, isKeyframe { keyframe = (result, Array(bytes)) }
-            return EncodedPacket(frame: result, bytes: bytes)
+            return (result, bytes)
         }
         return nil
     }
