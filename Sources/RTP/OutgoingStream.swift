@@ -290,7 +290,7 @@ package struct OutgoingStream {
     }
 
     private func header(of index: UInt64) -> RTPHeader {
-        // Of sound, the first packet after a silence has the marker (RFC 3551 §4.1).
+        // The first sound packet after a silence has the marker (RFC 3551 §4.1).
         let marker = isVideo ? history[index].isLast : history[index].frame.followsSilence
         let ticks = history[index].frame.ticks
         return numbers.header(sequenceNumber: sequenceNumber(of: index), ticks: ticks, marker: marker)
@@ -342,7 +342,8 @@ package struct OutgoingStream {
         retransmissionNumbers?.notePacketSent(payloadSize: 0)
     }
 
-    /// Of a run of sound packets, one in half a second carries the capture time, which is a tenth of a small packet.
+    /// One sound packet in half a second carries the capture time, and the first one after a silence. The time would be
+    /// a tenth of each small packet.
     private func tellsCaptureTime(_ packet: PacketHistory.Packet) -> Bool {
         isVideo ? packet.isFirst : packet.frame.followsSilence || packet.frame.number % 25 == 0
     }

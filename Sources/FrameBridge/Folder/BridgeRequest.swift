@@ -2,7 +2,7 @@ import Glibc
 import Posix
 public import Time
 
-/// A command's request to the capture process. Of several before a tick, the last one counts.
+/// A command's request to the capture process. If several come before a tick, the last one counts.
 public enum BridgeRequest: Sendable, Equatable {
     /// Show a slate, and stop capturing the screen.
     case pause

@@ -5,7 +5,7 @@ import VideoEncoding
 
 // Frames from the encoder itself, and the outcomes of plans.
 extension FramePlanner {
-    /// Refinements of at most one part in so many of the picture are encoded thoroughly: in 35 ms at 1280x720.
+    /// Refinements of at most an eighth of the picture are encoded thoroughly: in 35 ms at 1280x720.
     private static let thoroughShare = 8
     /// The most macroblocks of a picture whose refinements are encoded thoroughly: 1920x1088 pixels.
     private static let mostThorough = 8160
@@ -29,8 +29,8 @@ extension FramePlanner {
         }
     }
 
-    /// Whether to probe and set the quantizers that the picture needs, before its `quantizers`: before a page goes over
-    /// a thin link. For AV1, a probe is valid for keyframes only.
+    /// Whether a page goes over a thin link. Then probe and set the quantizers that it needs, before its `quantizers`.
+    /// For AV1, a probe is valid for keyframes only.
     func asksForNeed(_ plan: Plan, at now: Instant) -> Bool {
         let isNews = pictureIsNew && rendition.codec != .av1
         let blocks = plan.action == .keyframe ? sharpness.count : isNews ? active.count : 0

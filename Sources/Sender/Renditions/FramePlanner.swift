@@ -9,7 +9,7 @@ import VideoEncoding
 /// Call `note` after each plan, except for `wait`. Before the encoder itself makes the frame, call `beginEncoding` and
 /// then `quantizers`.
 struct FramePlanner {
-    /// A picture without changes for so long is expected to stay a while.
+    /// A picture without changes for this long is expected to stay a while.
     private static let restTime = Duration.milliseconds(500)
 
     let rendition: Rendition

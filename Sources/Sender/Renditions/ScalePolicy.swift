@@ -28,7 +28,7 @@ struct ScalePolicy {
     /// How long that must last. A film that ends soon after it was made smaller doubles the time for the next one.
     static let patience = Duration.seconds(2)
     static let longestPatience = Duration.seconds(32)
-    /// A film that was small for so long was worth its keyframes.
+    /// A film that was small for this long was worth its keyframes.
     static let worthyTime = Duration.seconds(20)
     /// A frame with a finer quantizer than this could have been smaller.
     private static let coarseQuantizer = 56
@@ -84,7 +84,7 @@ struct ScalePolicy {
         film = Film(since: now, last: film.last)
     }
 
-    /// The scale that suits a link with so many frames a second at this one; nil if this one suits.
+    /// The scale that suits a link that carries `frames` a second at the present one; nil if the present one suits.
     private func better(_ frames: Double, isCoarse: Bool) -> PictureScale? {
         if isCoarse, frames < Self.fewestFrames { return PictureScale.allCases.last { $0 < scale } }
         guard let larger = PictureScale.allCases.first(where: { $0 > scale }) else { return nil }

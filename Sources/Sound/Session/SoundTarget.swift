@@ -85,7 +85,7 @@ package enum SoundNote: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What matters of the broadcast.
+/// The state of the broadcast on which its sound depends.
 struct BroadcastView: Equatable {
     /// Whether a person paused it; also before its capture process has said anything.
     var isPaused = true
