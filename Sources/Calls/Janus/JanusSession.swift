@@ -78,7 +78,7 @@ package struct JanusSession: Sendable {
     /// Whether the server may know this side by addresses that are gone.
     var isMigrating = false
     var requests = 0
-    var backoff = Backoff(.milliseconds(500)...(.seconds(8)), by: .quarter)
+    var backoff = Backoff(.milliseconds(500)...(.seconds(8)), growingBy: 25)
     /// Whether the room has ever taken this side in.
     var wasPublished = false
     /// Since when secrets are refused that were taken before.
