@@ -17,6 +17,8 @@ import Testing
         }
         // More connections than one network may have.
         let open = try (0..<4).map { _ in try web.connect() }
+        // They stay connected to the end.
+        defer { withExtendedLifetime(open) {} }
         for number in 1...4 { #expect(try request("203.0.113.\(number)", "/api/status") == 200) }
         // Those that listen count as long as they do.
         for client in open.prefix(2) {

@@ -49,9 +49,12 @@ import WebRTC
         /// - Returns: the description or fragment that came with the last one.
         @discardableResult
         func wait(for word: String) throws -> String {
-            try TestSupport.wait(until: "\(word) at \(connection.other.place)") {
-                log.words.withLock { $0.contains(word) }
+            var words: [String] = []
+            try TestSupport.wait(until: "\(word) at \(connection.other.place), after \(words)") {
+                words = self.words
+                return words.contains(word) || words.contains { $0.contains(": ") }
             }
+            try #require(words.contains(word))
             return log.text.withLock(\.self)
         }
 

@@ -16,6 +16,7 @@ import Time
         }
         func connect(from network: Int) throws -> HTTPClient { try web.connect(from: "127.0.0.\(network)") }
         var clients = try networks.dropLast().map(connect)
+        defer { withExtendedLifetime(clients) {} }
         #expect(clients.map(status) == [200, 200, 200])
         let fourth = try connect(from: networks[3])
         #expect(status(fourth) == nil)
@@ -29,6 +30,7 @@ import Time
         let web = try HTTPFixture(limits: HTTPServer.Limits(connections: 8, connectionsOfOneNetwork: 64))
         func isLetIn(_ client: HTTPClient) -> Bool { (try? client.request("GET", "/greeting").status) == 200 }
         let clients = try (0..<5).map { _ in try web.connect(from: "127.0.0.2") }
+        defer { withExtendedLifetime(clients) {} }
         #expect(clients.map(isLetIn) == [true, true, true, true, false])
         let others = try (0..<4).map { _ in try web.connect(from: "127.0.0.3") }
         #expect(others.map(isLetIn) == [true, true, true, true])
@@ -41,6 +43,7 @@ import Time
             proxies: [try #require(AddressRange(parsing: "127.0.0.1"))]
         )
         let listeners = try (0..<4).map { _ in try web.connect() }
+        defer { withExtendedLifetime(listeners) {} }
         for client in listeners {
             #expect(try client.request("GET", "/events", ["X-Forwarded-For: 2001:db8::1"]).status == 200)
         }

@@ -2,7 +2,7 @@ import Testing
 
 /// `tools/test` builds tests, and all that they test, optimised and with all checks. Each of these ends a process, and so ends it in the
 /// programs that tests drive.
-@Suite struct ConfigurationTests {
+@Suite struct BuildTests {
     @Test func anOverflowTraps() async {
         await #expect(processExitsWith: .failure) { _ = opaque(opaque(UInt8.max) + 1) }
     }
