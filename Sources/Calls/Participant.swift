@@ -51,10 +51,9 @@ extension CallHost {
         network.participants.add(participant)
     }
 
-    /// Removes a participant. Events about that still find its name.
+    /// Removes a participant, as soon as no event needs its name.
     func end(_ id: ParticipantID) {
-        access.change { $0.end(id, at: $1) }
-        network.participants.remove(id)
+        access.end(id) { [participants = network.participants] in participants.remove(id) }
     }
 }
 
