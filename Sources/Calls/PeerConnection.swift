@@ -138,7 +138,7 @@ final class PeerConnection: PeerDelegate {
         change { [self] peer, _ in add([candidate], to: peer) }
     }
 
-    func add(_ candidates: [Candidate], to peer: Peer) { peer.addRemote(admitted(candidates)) }
+    func add(_ candidates: [Candidate], to peer: Peer) { peer.transport.addRemote(admitted(candidates)) }
 
     private func admitted(_ candidates: [Candidate]) -> [Candidate] {
         let usable = candidates.filter { ICEAgent.canTry($0) }
@@ -152,7 +152,7 @@ final class PeerConnection: PeerDelegate {
     // MARK: - Other ways
 
     /// Uses servers that the other side names. What they give is signalled as `gathered`.
-    func add(_ servers: [ICEServer]) { change { peer, loop in peer.add(servers, at: loop.now) } }
+    func add(_ servers: [ICEServer]) { change { peer, loop in peer.transport.add(servers, at: loop.now) } }
 
     /// Prepares another generation of ICE, which is signalled as `proposed`.
     func propose() {
@@ -167,7 +167,7 @@ final class PeerConnection: PeerDelegate {
             let fragment = try? TrickleFragment(parsing: fragment, mids: [section.mid])
             candidateCount.store(0, ordering: .relaxed)
             guard let fragment, let credentials = fragment.credentials,
-                peer.acceptProposal(credentials, admitted(fragment.candidates), at: loop.now)
+                peer.transport.acceptProposal(credentials, admitted(fragment.candidates), at: loop.now)
             else { return loop.close(peer, .pathLost) }
             loop.follow(peer)
         }
@@ -176,7 +176,7 @@ final class PeerConnection: PeerDelegate {
     /// The other side stays with the generation that there is.
     func abandonProposal() {
         change { peer, loop in
-            peer.abandonProposal()
+            peer.transport.abandonProposal()
             loop.follow(peer)
         }
     }

@@ -1,5 +1,4 @@
 import Control
-package import ICE
 package import Media
 package import RTP
 package import Time
@@ -41,7 +40,7 @@ package final class Peer {
     package let id: ParticipantID
     let delegate: any PeerDelegate
     private let agreement: Agreement
-    private let transport: PeerTransport
+    package let transport: PeerTransport
     private var session: PeerSession
     private var hasPath = false
     private var wantsFirstKeyframe = false
@@ -49,13 +48,6 @@ package final class Peer {
     private var isConnected: Bool { connectedAt != nil }
     /// The name of its stream of pictures; nil if it has none.
     private let mid: String?
-    /// Whether it wants the sound.
-    let getsSound: Bool
-    private let sendsPicture: Bool
-    /// Whether it may be heard, if somebody lets it speak.
-    package let canSpeak: Bool
-    /// Whether it gets the picture. A peer without it only shows its own, or hears.
-    let getsPicture: Bool
     /// When the session must be polled.
     private var deadline: Instant? = .start
     private var pictureRate = RecentRate()
@@ -86,54 +78,18 @@ package final class Peer {
         self.delegate = delegate
         self.agreement = agreement
         mid = agreement.video?.mid
-        getsPicture = agreement.video?.isSent ?? false
-        getsSound = agreement.sound?.isSent ?? false
-        sendsPicture = agreement.video?.isReceived ?? false
-        canSpeak = agreement.sound?.isReceived ?? false
         transport = link.transport
         self.session = session
         transport.setRemote(agreement.remote.credentials)
     }
 
-    // MARK: - Signalling
-
-    /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
-    package var local: TransportParameters? { transport.local }
-
-    /// Has the agent try those of the peer's addresses that can be tried.
-    package func addRemote(_ candidates: [Candidate]) { transport.addRemote(candidates) }
-
-    /// Begins a new generation of ICE (RFC 8445 §9).
-    package func restart(with credentials: ICECredentials) {
-        transport.restart()
-        transport.setRemote(credentials)
-    }
-
-    /// Uses further servers. Their candidates are signalled as `gathered`.
-    package func add(_ servers: [ICEServer], at now: Instant) { transport.add(servers, at: now) }
-
-    /// Whether an ICE restart is prepared that the peer has not accepted.
-    package var isProposing: Bool { transport.isProposing }
-
-    /// The peer has accepted the ICE restart.
-    ///
-    /// - Parameter candidates: the peer's new ones; empty if they stay the same.
-    /// - Returns: false if this side has given the restart up.
-    package func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
-        transport.acceptProposal(credentials, candidates, at: now)
-    }
-
-    /// The peer stays with the generation that is in use.
-    package func abandonProposal() { transport.abandonProposal() }
-
-    func propose(from addresses: Set<String>, at now: Instant) -> Bool { transport.propose(from: addresses, at: now) }
-
-    /// Seeks another path if the one in use is not from the addresses that the machine has now.
-    ///
-    /// - Returns: whether the peer may go on sending to an address that is gone.
-    func follow(addresses: Set<String>, at now: Instant) -> Bool {
-        transport.follow(addresses: addresses, at: now)
-    }
+    /// Whether it gets the picture. A peer without it only shows its own, or hears.
+    var getsPicture: Bool { agreement.video?.isSent ?? false }
+    /// Whether it wants the sound.
+    var getsSound: Bool { agreement.sound?.isSent ?? false }
+    private var sendsPicture: Bool { agreement.video?.isReceived ?? false }
+    /// Whether it may be heard, if somebody lets it speak.
+    package var canSpeak: Bool { agreement.sound?.isReceived ?? false }
 
     /// This machine was suspended, and the clock stood still meanwhile.
     func slept(for time: Duration, at now: Instant) {
@@ -141,10 +97,6 @@ package final class Peer {
         transport.slept(for: time)
         deadline = .start
     }
-
-    /// As of its transport.
-    func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
-    func takeFurther(at now: Instant) -> TrickleFragment? { transport.takeFurther(at: now) }
 
     /// When it sent feedback last; nil if it has not.
     package var heardAt: Instant? { session.streams.heardAt }
@@ -179,8 +131,8 @@ package final class Peer {
             }
         }
         session.poll(at: now, in: &batch) { transport.send($0) }
-        if sendsPicture { for frame in session.takeFrames() { delegate.peer(id, sent: frame) } }
-        if canSpeak { for packet in session.takeSound() { delegate.peer(id, said: packet) } }
+        for frame in session.takeFrames() { delegate.peer(id, sent: frame) }
+        for packet in session.takeSound() { delegate.peer(id, said: packet) }
         let isAsked = mid.map { session.takeKeyframeRequest(of: $0, at: now) } ?? false
         let needsKeyframe = isAsked || wantsFirstKeyframe
         wantsFirstKeyframe = false

@@ -40,16 +40,8 @@ struct PeerFactory {
     ) -> PeerTransport? {
         var ice = ice
         ice.servers += servers
-        return PeerTransport(
-            in: loop,
-            ice,
-            isControlling: isControlling,
-            identity: identity,
-            trickles: trickles,
-            without: silent,
-            addresses: network.addresses,
-            now: now
-        )
+        let agents = PeerTransport.Agents(loop: loop, configuration: ice, isControlling: isControlling, silent: silent)
+        return PeerTransport(agents, identity: identity, trickles: trickles, addresses: network.addresses, now: now)
     }
 
     /// - Parameter sources: what is sent in each stream, and where it comes from.

@@ -26,6 +26,13 @@ package final class PeerGroup: MediaSink {
         package var offersSound: @Sendable () -> Bool = { false }
         /// The number of the first peer.
         package var firstNumber = 1
+        // The next three are called on the network thread.
+        /// The machine has other addresses than before.
+        package var addressesChanged: @Sendable (Set<String>) -> Void = { _ in }
+        /// The machine was suspended for so long.
+        package var suspended: @Sendable (Duration) -> Void = { _ in }
+        /// A peer has waited for a STUN or TURN server in vain, or does without one that is silent.
+        package var serversDoubted: @Sendable () -> Void = {}
 
         package init(renditions: [Rendition], target: TargetBitrate, ice: ICEAgent.Configuration) {
             (self.renditions, self.target, self.ice) = (renditions, target, ice)
@@ -55,9 +62,6 @@ package final class PeerGroup: MediaSink {
         var capacities: [Rendition.ID: RenditionCapacity] = [:]
         var soundDemand = SoundDemand.none
         var wakeSender: (@Sendable () -> Void)?
-        var addressesChanged: (@Sendable (Set<String>) -> Void)?
-        var suspended: (@Sendable (Duration) -> Void)?
-        var serversDoubted: (@Sendable () -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
         /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
@@ -168,22 +172,6 @@ package final class PeerGroup: MediaSink {
     /// Local UDP ports, of which each peer needs one; nil for any.
     package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
 
-    /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
-    package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {
-        shared.withLock { $0.addressesChanged = changed }
-    }
-
-    /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
-    package func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) {
-        shared.withLock { $0.suspended = wake }
-    }
-
-    /// - Parameter doubted: is called on the network thread when a peer has waited for a STUN or TURN server in vain, or does without
-    ///   one that is silent.
-    package func onDoubt(_ doubted: @escaping @Sendable () -> Void) {
-        shared.withLock { $0.serversDoubted = doubted }
-    }
-
     /// Has peers do without STUN and TURN servers from now on, and with all others again: nobody shall wait for those.
     package func leaveOut(_ silent: [ICEServer]) {
         shared.withLock { $0.work.silentServers = silent }
@@ -253,12 +241,6 @@ package final class PeerGroup: MediaSink {
         }
         wakeSender?()
     }
-
-    func tell(addresses: Set<String>) { shared.withLock { $0.addressesChanged }?(addresses) }
-
-    func tellDoubt() { shared.withLock { $0.serversDoubted }?() }
-
-    func tell(suspended time: Duration) { shared.withLock { $0.suspended }?(time) }
 
     func request(_ keyframes: [Rendition.ID]) {
         let wakeSender = shared.withLock { shared in

@@ -79,7 +79,7 @@ extension PeerLoop {
         )
         let peer = add(id, at: place, agreement, over: link, delegate)
         // The offer may be older than the last change.
-        _ = peer?.follow(addresses: factory.network.addresses, at: now)
+        _ = peer?.transport.follow(addresses: factory.network.addresses, at: now)
         return peer
     }
 

@@ -57,7 +57,7 @@ package final class PeerLoop {
             let work = group.takeWork()
             round = Round(now: MonotonicClock.now())
             follow(work)
-            followNetwork(of: group)
+            followNetwork()
             for task in work.tasks { task(self) }
             for (packet, description) in work.sound { append(packet, description) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
@@ -65,7 +65,7 @@ package final class PeerLoop {
             removeEnded()
             publish(to: group)
             tellSignals()
-            if factory.silent.takeDoubt() { group.tellDoubt() }
+            if factory.silent.takeDoubt() { configuration.serversDoubted() }
             if work.isClosed { return factory.loop.finish(from: now) }
             factory.loop.run(until: nextDeadline)
         }
@@ -91,14 +91,14 @@ package final class PeerLoop {
         if router.place(need: need, soundRate: sound.rate(at: now), at: now) { round.hasChanged = true }
     }
 
-    private func followNetwork(of group: PeerGroup) {
+    private func followNetwork() {
         if let addresses = factory.network.takeChange(at: now) {
             for peer in peers where peer.end == nil { follow(peer) }
-            group.tell(addresses: addresses)
+            configuration.addressesChanged(addresses)
         }
         if let time = factory.network.takeSuspend() {
             for peer in peers where peer.end == nil { peer.slept(for: time, at: now) }
-            group.tell(suspended: time)
+            configuration.suspended(time)
         }
     }
 
@@ -110,11 +110,12 @@ package final class PeerLoop {
     /// Prepares an ICE restart for a peer, which is signalled as `proposed` when the description is ready.
     ///
     /// - Returns: false if it cannot be prepared.
-    package func propose(to peer: Peer) -> Bool { peer.propose(from: factory.network.addresses, at: now) }
+    package func propose(to peer: Peer) -> Bool { peer.transport.propose(from: factory.network.addresses, at: now) }
 
     /// Has a peer check whether its path still begins at an address of the machine, such as after it could not be told of changes.
     package func follow(_ peer: Peer) {
-        if peer.follow(addresses: factory.network.addresses, at: now) { round.signals.append((peer, .migrating)) }
+        let addresses = factory.network.addresses
+        if peer.transport.follow(addresses: addresses, at: now) { round.signals.append((peer, .migrating)) }
     }
 
     /// Says goodbye to a peer.
@@ -183,14 +184,15 @@ package final class PeerLoop {
                     round.signals.append((peer, .connected(router.rendition(of: peer.id)?.codec)))
                 }
             }
-            if peer.takeGathered(at: now) {
-                if let local = peer.local {
-                    round.signals.append((peer, peer.isProposing ? .proposed(local) : .gathered(local, peer.streams)))
+            if peer.transport.takeGathered(at: now) {
+                if let local = peer.transport.local {
+                    let isProposing = peer.transport.isProposing
+                    round.signals.append((peer, isProposing ? .proposed(local) : .gathered(local, peer.streams)))
                 } else {
                     close(peer, .pathLost)
                 }
             }
-            if let further = peer.takeFurther(at: now) { round.signals.append((peer, .found(further))) }
+            if let further = peer.transport.takeFurther(at: now) { round.signals.append((peer, .found(further))) }
         }
         for offer in offers { offer.tellIfGathered(at: now) }
     }

@@ -46,16 +46,10 @@ extension PeerTransport {
         let generation = successor?.generation ?? .current
         successor = nil
         // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
-        let chooses = path != nil && !isControlling
-        let way = Self.way(
-            in: loop,
-            chooses ? configuration.leading(from: path?.local.kind) : configuration,
-            isControlling: isControlling,
-            credentials: credentials,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way, let remote = remote.credentials else { return }
+        let chooses = path != nil && !agents.isControlling
+        var agents = agents
+        if chooses { agents.configuration = agents.configuration.leading(from: path?.local.kind) }
+        guard let way = agents.begin(from: addresses, credentials), let remote = remote.credentials else { return }
         let last = path.map { Self.describable($0.remote) }
         way.agent.setRemote(remote)
         if let last { way.agent.addRemote([last]) }
@@ -74,7 +68,7 @@ extension PeerTransport {
     /// The machine was suspended, and the clock stood still meanwhile: a login of a relay has become older.
     func slept(for time: Duration) { renewalAt = renewalAt.map { $0 - time } }
 
-    private var lifetime: Duration? { configuration.servers.compactMap(\.lifetime).min() }
+    private var lifetime: Duration? { agents.configuration.servers.compactMap(\.lifetime).min() }
 
     private func renew(at now: Instant) {
         noteWay(at: now)
@@ -93,7 +87,7 @@ extension PeerTransport {
 
     /// Uses the path from here to the peer's old address, as the peer may still be there.
     private func choose(_ path: (local: Candidate, remote: Candidate), _ successor: Way, at now: Instant) {
-        let isRelayed = configuration.isRelayOnly || path.local.kind == .relayed
+        let isRelayed = agents.configuration.isRelayOnly || path.local.kind == .relayed
         let source = (try? SocketAddress.resolve(host: path.remote.address, port: path.remote.port))
             .flatMap { sourceAddress(toward: $0) }
         let local = successor.agent.candidates.first { candidate in

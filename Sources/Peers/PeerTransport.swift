@@ -1,14 +1,14 @@
-import ICE
+package import ICE
 import Posix
 import RTP
-import Time
-import WebRTC
+package import Time
+package import WebRTC
 
 /// One peer's transport on the network thread: its ICE agent, and the agent's events until they are taken.
 ///
 /// When the machine's addresses change, another agent with the same credentials takes the place of one whose address is gone. The
 /// peer need not be told: it takes the first check from there as that of a peer-reflexive candidate (RFC 8445 §7.3.1.3).
-final class PeerTransport {
+package final class PeerTransport {
     enum Event {
         case connected, failed
         /// The path in use is that of another agent.
@@ -40,13 +40,10 @@ final class PeerTransport {
     /// How long another path is sought: until `ICEAgent` gives up a path whose consent was lost.
     static let seekingTime = Duration.seconds(50)
 
-    let loop: ICELoop
-    var configuration: ICEAgent.Configuration
-    let isControlling: Bool
+    var agents: Agents
     /// Whether the peer is told as soon as one candidate is known, and of others later.
     private let trickles: Bool
     private let identity: DTLSIdentity
-    let silent: SilentServers
     /// When the candidates that are yet to be told began to be gathered.
     private var since: Instant
     var way: Way
@@ -58,51 +55,37 @@ final class PeerTransport {
     /// When another login is given to a relay, before the one in use is too old.
     var renewalAt: Instant?
     private var hasFailed = false
-    private var hasToldLocal = false
-    /// The candidates that a trickling peer was told, and whether these are all.
-    private var told: (candidates: [Candidate], isComplete: Bool) = ([], true)
+    /// The candidates that a trickling peer was told, and whether these are all. Nil until the peer is told this side's description.
+    private var told: (candidates: [Candidate], isComplete: Bool)?
     var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
     /// - Parameters:
     ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
-    ///   - silent: servers that no agent uses, whenever it begins.
     ///   - addresses: those that the machine has now.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     init?(
-        in loop: ICELoop,
-        _ configuration: ICEAgent.Configuration,
-        isControlling: Bool,
+        _ agents: Agents,
         identity: DTLSIdentity,
         trickles: Bool = false,
-        without silent: SilentServers = SilentServers(),
         addresses: Set<String>,
         now: Instant
     ) {
-        let way = Self.way(
-            in: loop,
-            configuration,
-            isControlling: isControlling,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way else { return nil }
-        (self.silent, self.trickles) = (silent, trickles)
-        (self.loop, self.configuration, self.isControlling) = (loop, configuration, isControlling)
-        (self.way, self.identity) = (way, identity)
-        since = now
+        guard let way = agents.begin(from: addresses) else { return nil }
+        (self.agents, self.way, self.identity) = (agents, way, identity)
+        (self.trickles, since) = (trickles, now)
         noteWay(at: now)
     }
 
     // MARK: - Signalling
 
     /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
-    var local: TransportParameters? {
+    package var local: TransportParameters? {
         newest.agent.credentials.map {
             TransportParameters(
                 credentials: $0,
                 fingerprints: [identity.fingerprint],
                 candidates: newest.agent.candidates,
-                isTrickling: !told.isComplete
+                isTrickling: !(told?.isComplete ?? true)
             )
         }
     }
@@ -114,46 +97,48 @@ final class PeerTransport {
         newest.agent.setRemote(credentials)
     }
 
-    func addRemote(_ candidates: [Candidate]) {
+    /// Has the agent try those of the peer's addresses that can be tried.
+    package func addRemote(_ candidates: [Candidate]) {
         remote.candidates += candidates
         newest.agent.addRemote(candidates)
     }
 
-    func restart() {
-        remote = (nil, [])
+    /// Begins a new generation of ICE (RFC 8445 §9).
+    package func restart(with credentials: ICECredentials) {
         newest.agent.restart()
+        setRemote(credentials)
     }
 
-    /// Uses servers from now on, and has what they give told by `takeGathered` once more.
-    func add(_ servers: [ICEServer], at now: Instant) {
-        let added = servers.filter { !configuration.servers.contains($0) }
-            .prefix(max(0, Self.mostServers - configuration.servers.count))
+    /// Uses further servers from now on. `takeGathered` tells their candidates.
+    package func add(_ servers: [ICEServer], at now: Instant) {
+        let known = agents.configuration.servers
+        let added = servers.filter { !known.contains($0) }.prefix(max(0, Self.mostServers - known.count))
         guard !added.isEmpty else { return }
-        configuration.servers += added
+        agents.configuration.servers += added
         for server in added { newest.agent.add(server) }
         newest.mailbox.hasGathered = false
-        (since, hasToldLocal) = (now, false)
+        (since, told) = (now, nil)
     }
 
     /// Whether this side's description is ready: all candidates are known or the time is up; or one is known, for a peer that trickles. True
     /// is returned once.
     func takeGathered(at now: Instant) -> Bool {
-        if hasToldLocal { return false }
+        guard told == nil else { return false }
         let isComplete = isComplete(at: now)
         let candidates = trickles ? newest.agent.candidates : []
         guard isComplete || !candidates.isEmpty else { return false }
-        if isComplete, configuration.isRelayOnly, newest.agent.candidates.isEmpty { silent.doubt() }
-        (hasToldLocal, told) = (true, (candidates, isComplete))
+        if isComplete, agents.configuration.isRelayOnly, newest.agent.candidates.isEmpty { agents.silent.doubt() }
+        told = (candidates, isComplete)
         return true
     }
 
     /// The candidates that the peer was not told yet, with whether these are all; nil while there are none. Each is returned once.
     func takeFurther(at now: Instant) -> TrickleFragment? {
-        guard hasToldLocal, !told.isComplete else { return nil }
+        guard let told, !told.isComplete else { return nil }
         let isComplete = isComplete(at: now)
         let candidates = newest.agent.candidates.filter { !told.candidates.contains($0) }
         guard isComplete || !candidates.isEmpty else { return nil }
-        told = (told.candidates + candidates, isComplete)
+        self.told = (told.candidates + candidates, isComplete)
         return TrickleFragment(credentials: newest.agent.credentials, candidates: candidates, isLast: isComplete)
     }
 
@@ -161,12 +146,12 @@ final class PeerTransport {
     private func isComplete(at now: Instant) -> Bool {
         if newest.mailbox.hasGathered { return true }
         guard now >= since + Self.gatheringLimit else { return false }
-        silent.doubt()
+        agents.silent.doubt()
         return true
     }
 
     /// When the time for candidates is up; nil if all were told.
-    var gatheringEnd: Instant? { hasToldLocal && told.isComplete ? nil : since + Self.gatheringLimit }
+    var gatheringEnd: Instant? { told?.isComplete ?? false ? nil : since + Self.gatheringLimit }
 
     /// When to call `takeGathered` and `takeEvents` if no event comes before.
     var deadline: Instant? { earliest(gatheringEnd, movingDeadline, renewalAt, proofAt) }
@@ -175,7 +160,7 @@ final class PeerTransport {
 
     // MARK: - Restarting
 
-    /// Whether another generation is prepared that the peer has not taken.
+    /// Whether an ICE restart is prepared that the peer has not accepted.
     var isProposing: Bool { successor?.generation == .proposed }
 
     /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). When it has gathered, `local` is what the peer is to
@@ -184,26 +169,18 @@ final class PeerTransport {
     /// - Parameter addresses: those that the machine has now.
     /// - Returns: whether it is under way.
     func propose(from addresses: Set<String>, at now: Instant) -> Bool {
-        guard remote.credentials != nil, !isProposing else { return false }
-        let way = Self.way(
-            in: loop,
-            configuration,
-            isControlling: isControlling,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way else { return false }
+        guard remote.credentials != nil, !isProposing, let way = agents.begin(from: addresses) else { return false }
         successor = Successor(way: way, generation: .proposed, end: now + Self.seekingTime)
         // It may have gathered already: without servers, libnice has at once.
-        (since, hasToldLocal) = (now, false)
+        (since, told) = (now, nil)
         return true
     }
 
-    /// The peer has taken the generation that was proposed.
+    /// The peer has accepted the ICE restart.
     ///
-    /// - Parameter candidates: the peer's; empty where they stay the same.
-    /// - Returns: false if it was given up meanwhile.
-    func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
+    /// - Parameter candidates: the peer's new ones; empty if they stay the same.
+    /// - Returns: false if this side has given the restart up.
+    package func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
         guard isProposing else { return false }
         successor?.generation = .accepted
         successor?.end = now + Self.seekingTime
@@ -213,8 +190,8 @@ final class PeerTransport {
         return true
     }
 
-    /// The peer does not take the generation that was proposed.
-    func abandonProposal() { if isProposing { successor = nil } }
+    /// The peer stays with the generation that is in use.
+    package func abandonProposal() { if isProposing { successor = nil } }
 
     // MARK: - Media
 

@@ -49,15 +49,21 @@ import WebRTC
         }
     }
 
+    private final class Recorded<Value: Sendable>: Sendable {
+        let all = Mutex<[Value]>([])
+    }
+
     private let signals = Signals()
     private let sleep: MachineSleep
+    private let sleeps = Recorded<Duration>()
     private let target = TargetBitrate(Self.rendition.bitrate)
     private let group: PeerGroup
 
     init() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
         sleep = try MachineSleep()
-        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        var configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        configuration.suspended = { [sleeps] time in sleeps.all.withLock { $0.append(time) } }
         group = try PeerGroup(configuration, suspends: sleep.watch())
     }
 
@@ -119,16 +125,14 @@ import WebRTC
     }
 
     @Test func aSuspendIsTold() throws {
-        let told = Mutex<[Duration]>([])
-        group.onSuspend { time in told.withLock { $0.append(time) } }
         try add(1)
         sleep.happen(for: .zero)
         for time in [Duration.seconds(3), .seconds(300)] {
             sleep.happen(for: time)
-            try wait(until: "it is told") { told.withLock { $0.last == time } }
+            try wait(until: "it is told") { sleeps.all.withLock { $0.last == time } }
         }
         group.close()
-        let all = told.withLock(\.self)
+        let all = sleeps.all.withLock(\.self)
         #expect(all == [.seconds(3), .seconds(300)])
         #expect(signals.all(of: 1).last == "was sent away")
     }

@@ -158,10 +158,10 @@ package final class CallNetwork: Sendable {
         var group = PeerGroup.Configuration(renditions: media.renditions, target: media.target, ice: ice.configuration)
         (group.horizon, group.soundHorizon) = (media.horizon, media.soundHorizon)
         (group.offersSound, group.firstNumber) = (media.offersSound, configuration.firstNumber)
+        group.suspended = { [weak self] in self?.slept(for: $0) }
+        group.addressesChanged = { [weak self] in self?.networkChanged(to: $0) }
+        group.serversDoubted = { [weak self] in self?.doubtServers() }
         let peers = try PeerGroup(group, suspends: configuration.suspends())
-        peers.onSuspend { [weak self] in self?.slept(for: $0) }
-        peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }
-        peers.onDoubt { [weak self] in self?.doubtServers() }
         if !ice.watched.isEmpty { parts.prober = probe(ice.watched, for: peers) }
         media.addSink(peers)
         parts.peers = peers

@@ -43,19 +43,19 @@ extension WebCall {
             return .malformed(error)
         }
         let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
+        let generation = peer.transport.local?.credentials.fragment
         switch condition {
-        case .generation where isRestart: return .outdated
-        case .generation(let generation) where generation != peer.local?.credentials.fragment: return .outdated
+        case .generation(let wanted) where isRestart || wanted != generation: return .outdated
         case .unsaid where isRestart || fragment.credentials == nil: return .unconditional
         case .generation, .unsaid, .any: break
         }
         if isRestart, let credentials = fragment.credentials {
             guard access.atGate({ $0.limits.mayStart(session.viewer.place, now: loop.now) }) else { return .tooMany }
             state.withLock { $0.sessions[id]?.credentials = credentials }
-            peer.restart(with: credentials)
+            peer.transport.restart(with: credentials)
         }
         session.connection.add(fragment.candidates, to: peer)
-        guard isRestart, let local = peer.local else {
+        guard isRestart, let local = peer.transport.local else {
             return tellLate(id, by: fragment, in: session.negotiation.transportSection, orLater: completion)
         }
         let isLast = state.withLock { state in
