@@ -24,17 +24,8 @@ package final class PlainCall: Call {
         self.host = host
         let media = host.media
         let rendition = media.renditions[0]
-        stream = try PlainRTPCall(
-            to: receiver,
-            rendition,
-            target: media.target,
-            hasSound: media.offersSound(),
-            localPort: localPort,
-            keyframeInterval: media.keyframeInterval,
-            horizon: media.horizon,
-            soundHorizon: media.soundHorizon
-        )
-        do { try publish(sdp) } catch {
+        stream = try PlainRTPCall(to: receiver, media, localPort: localPort)
+        do { try publish(stream.sessionDescription) } catch {
             stream.close()
             throw error
         }
@@ -54,7 +45,7 @@ package final class PlainCall: Call {
     package var facts: CallFacts {
         var facts = CallFacts()
         let statistics = stream.statistics
-        (facts.sdp, facts.sent) = (sdp, statistics)
+        (facts.sdp, facts.sent) = (stream.sessionDescription, statistics)
         facts.trouble = statistics.receiverListening ? nil : "nobody listens there"
         return facts
     }
@@ -66,8 +57,6 @@ package final class PlainCall: Call {
         }
         return port
     }
-
-    private var sdp: String { stream.sessionDescription(frameRate: host.media.renditions[0].framesPerSecond) }
 }
 
 extension CallKind {
@@ -108,7 +97,7 @@ extension RTPDestination {
     /// Looks up the host, which may take seconds.
     package func resolve() throws(CallEnd) -> SocketAddress {
         do throws(UnresolvedHost) { return try SocketAddress.resolve(host: host, port: port) } catch {
-            throw .unresolved(error)
+            throw CallEnd(.unavailable, "\(error)", reason: .failed)
         }
     }
 }

@@ -27,7 +27,6 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
             1,
             for: address,
             from: address,
-            multicastTTL: 1,
             frameRate: rendition.framesPerSecond
         )
         .split(whereSeparator: \.isNewline).joined(separator: "\n")
@@ -85,7 +84,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
               media = (
                 {
                   type = "video" mid = "v" label = "screen" port = \(address.port) rtcpport = \(address.port + 1)\(group)
-                  pt = \(configuration.payloadType) codec = "\(codec)"\(format)
+                  pt = \(PlainRTPSession.Configuration.payloadType) codec = "\(codec)"\(format)
                 }\(configuration.hasSound ? ",\n" + sound(address, group) : "")
               )
             }

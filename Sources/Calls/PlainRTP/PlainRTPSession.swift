@@ -7,9 +7,9 @@ import Time
 /// After each call that changes it, drain the session with `nextOutput` and call again when `nextDeadline` comes.
 struct PlainRTPSession {
     struct Configuration: Sendable {
+        static let payloadType: UInt8 = 96
+
         var codec: VideoCodec
-        /// 96…127.
-        var payloadType: UInt8 = 96
         /// The encoder's, in bits a second; packets leave at up to five times that.
         var targetBitrate: UInt64 = 2_500_000
         /// Whether the call has sound beside the pictures.
@@ -56,7 +56,7 @@ struct PlainRTPSession {
             [
                 (
                     .init(
-                        payloadType: configuration.payloadType,
+                        payloadType: Configuration.payloadType,
                         retransmissionPayloadType: nil,
                         extensions: HeaderExtensions(colourSpace: Configuration.colourSpace)
                     ),

@@ -33,17 +33,12 @@ final class PlainRTPSound {
     init(
         besides receiver: SocketAddress,
         from localPort: UInt16?,
-        multicastTTL: UInt8,
         name: String,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
     ) throws(CallEnd) {
         self.receiver = Self.address(besides: receiver)
-        ports = try PortPair(
-            to: self.receiver,
-            localPort: localPort.map { $0 + Self.portOffset },
-            multicastTTL: multicastTTL
-        )
+        ports = try PortPair(to: self.receiver, localPort: localPort.map { $0 + Self.portOffset })
         bundle = StreamBundle(
             [(.init(payloadType: Self.payloadType, retransmissionPayloadType: nil), history)],
             name: name,
