@@ -61,7 +61,6 @@ extension JanusSession {
         case .fault(let fault):
             if fault.meaning == .otherRoomType, !hasChangedType, Int(room) != nil {
                 hasChangedType = true
-                roomIsText.toggle()
                 // This handle has taken the offer already.
                 _ = ask(.detach, session: place.session, handle: place.handle, now)
                 state = .attaching(session: place.session, ask(.attach, session: place.session, now))

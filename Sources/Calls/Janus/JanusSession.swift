@@ -84,7 +84,8 @@ package struct JanusSession: Sendable {
     /// Since when secrets are refused that were taken before.
     var refusedSince: Instant?
     /// Whether the room is given as text: its name, or its number where the server has names. It says so where it differs.
-    var roomIsText: Bool
+    var roomIsText: Bool { hasChangedType || Int(room) == nil }
+    /// Whether the server has named rooms where a number was given.
     var hasChangedType = false
     var outputs: [Output] = []
 
@@ -94,7 +95,6 @@ package struct JanusSession: Sendable {
     ///   - codecs: that are offered, for people.
     package init(server: String, room: String, _ secrets: JanusSecrets, codecs: [VideoCodec]) {
         (self.server, self.room, self.secrets, self.codecs) = (server, room, secrets, codecs)
-        roomIsText = Int(room) == nil
     }
 
     package var nextDeadline: Instant? {

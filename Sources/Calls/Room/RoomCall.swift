@@ -163,7 +163,7 @@ package final class RoomCall: Call {
         case .offer: openPeer()?.offer()
         case .acceptOffer(let sdp): openPeer()?.answer(sdp)
         case .acceptAnswer(let sdp): state.withLock(\.peer)?.accept(sdp)
-        case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
+        case .addCandidate(let line): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
             let key = GuestKey(of: "\(certificate)")

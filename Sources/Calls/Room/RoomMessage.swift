@@ -8,8 +8,8 @@ package import WebRTC
 package enum RoomMessage: Sendable, Equatable {
     case offer(sdp: String)
     case answer(sdp: String)
-    /// A line `candidate:…`, and of which media description; no line is the end of candidates.
-    case candidate(line: String, mid: String?, index: Int?)
+    /// A line `candidate:…` of any media description, as all have one transport; an empty one is the end of candidates.
+    case candidate(line: String)
     /// `{"type":"oriel","event":"hello",…}`: who is there, said by each when it has come, and when another one comes.
     case hello(RoomIntroduction)
     /// `{"type":"oriel","event":"end","reason":"hung_up"}`: why the call is over, or does not begin. `"to"` names the one that it is
@@ -21,7 +21,7 @@ package enum RoomMessage: Sendable, Equatable {
 
     private static let ownType = "oriel"
 
-    /// Nil for anything else. Some programs name the candidate's line `sdp`, and write its index as a string.
+    /// Nil for anything else. Some programs name the candidate's line `sdp`.
     package init?(_ data: JSONText) {
         guard let type = data["type"]?.string else { return nil }
         switch type {
@@ -30,12 +30,7 @@ package enum RoomMessage: Sendable, Equatable {
             self = type == "offer" ? .offer(sdp: sdp) : .answer(sdp: sdp)
         case "candidate":
             guard let line = (data["candidate"] ?? data["sdp"])?.string else { return nil }
-            let label = data["label"]
-            self = .candidate(
-                line: line,
-                mid: data["id"]?.string,
-                index: label?.integer ?? label?.string.flatMap { Int($0) }
-            )
+            self = .candidate(line: line)
         case Self.ownType:
             switch data["event"]?.string {
             case "hello": self = .hello(RoomIntroduction(data))
@@ -58,14 +53,7 @@ package enum RoomMessage: Sendable, Equatable {
         return switch self {
         case .offer(let sdp): object("offer", [("sdp", JSONText(string: sdp))])
         case .answer(let sdp): object("answer", [("sdp", JSONText(string: sdp))])
-        case .candidate(let line, let mid, let index):
-            object(
-                "candidate",
-                [
-                    ("label", JSONText(index ?? 0)), ("id", JSONText(string: mid ?? "0")),
-                    ("candidate", JSONText(string: line)),
-                ]
-            )
+        case .candidate(let line): object("candidate", [("candidate", JSONText(string: line))])
         case .hello(let introduction):
             object(Self.ownType, [("event", JSONText(string: "hello"))] + introduction.members)
         case .end(let reason, let receiver):

@@ -95,7 +95,7 @@ extension RoomSession {
                 sender != nil || comer == nil && thirds.isEmpty
             else { return }
             outputs.append(.skipSound(.milliseconds(milliseconds)))
-        case .candidate(let line, let mid, let index): received(line, mid, index)
+        case .candidate(let line): received(candidate: line)
         }
     }
 
@@ -146,7 +146,7 @@ extension RoomSession {
         guard state.transition(on: .offer) != nil, let other else { return change(.offer, sdp: sdp) }
         switch other.admission {
         case .granted:
-            if case .offering = negotiation, wasFirst {
+            if case .offering = negotiation.stage, wasFirst {
                 return outputs.append(.ignored("an offer while this side's own goes before it"))
             }
             if other.isItsOwn(sdp) { return change(.offer, sdp: sdp) }
@@ -180,7 +180,7 @@ extension RoomSession {
     }
 
     private mutating func received(answer sdp: String) {
-        guard case .offering = negotiation else { return outputs.append(.ignored("an answer without an offer")) }
+        guard case .offering = negotiation.stage else { return outputs.append(.ignored("an answer without an offer")) }
         if other?.isItsOwn(sdp) ?? true { return change(.answer, sdp: sdp) }
         guard other?.introduction == nil else {
             return outputs.append(.ignored("an answer of another than the one who was let in"))
@@ -200,12 +200,12 @@ extension RoomSession {
         retryAt = now + Self.retryInterval
     }
 
-    private mutating func received(_ line: String, _ mid: String?, _ index: Int?) {
+    private mutating func received(candidate line: String) {
         guard state.transition(on: .candidate) != nil || other?.offer != nil else {
             return outputs.append(.ignored("a candidate while nobody is there"))
         }
-        guard let remoteFragment else {
-            if held.count < Self.mostHeld { held.append((line, mid, index)) }
+        guard let remoteFragment = negotiation.remoteFragment else {
+            if negotiation.held.count < Self.mostHeld { negotiation.held.append(line) }
             return
         }
         let words = line.split(separator: " ")
@@ -213,7 +213,7 @@ extension RoomSession {
             return outputs.append(.ignored("a candidate of an earlier description"))
         }
         // An empty line is the end of candidates.
-        if !line.isEmpty { outputs.append(.addCandidate(line: line, mid: mid, index: index)) }
+        if !line.isEmpty { outputs.append(.addCandidate(line: line)) }
     }
 
     mutating func change(_ event: RoomState.Event, sdp: String = "") {
@@ -235,20 +235,20 @@ extension RoomSession {
         case .openPeer: outputs.append(.openPeer)
         case .closePeer: closePeer()
         case .offer:
-            negotiation = .offering
+            negotiation.stage = .offering
             outputs.append(.offer)
         case .acceptOffer:
             // A new offer is a new peer: whatever was agreed before is over.
-            if case .none = negotiation {
+            if case .none = negotiation.stage {
             } else {
                 closePeer()
                 outputs.append(.openPeer)
             }
-            negotiation = .answering
+            negotiation.stage = .answering
             outputs.append(.acceptOffer(sdp: sdp))
             described(by: sdp)
         case .acceptAnswer:
-            negotiation = .settled
+            negotiation.stage = .settled
             outputs.append(.acceptAnswer(sdp: sdp))
             described(by: sdp)
         case .addCandidate: break
@@ -256,18 +256,18 @@ extension RoomSession {
     }
 
     private mutating func closePeer() {
-        (negotiation, remoteFragment, held) = (.none, nil, [])
+        negotiation = Negotiation()
         outputs.append(.closePeer)
     }
 
     /// The other side has described itself: what was held belongs to that, or is old.
     private mutating func described(by sdp: String) {
         other?.bind(to: sdp)
-        remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
+        negotiation.remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
             .map { String($0.dropFirst("a=ice-ufrag:".count)) }
-        let candidates = held
-        held = []
-        for candidate in candidates { received(candidate.line, candidate.mid, candidate.index) }
+        let held = negotiation.held
+        negotiation.held = []
+        for line in held { received(candidate: line) }
     }
 
     mutating func emit(_ message: RoomMessage) {

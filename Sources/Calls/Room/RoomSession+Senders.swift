@@ -16,7 +16,7 @@ extension RoomSession {
         switch message {
         case .hello(let introduction) where comer?.id == sender: comer?.introduction = introduction
         case .hello, .offer:
-            guard case .none = negotiation, other?.givesWay ?? false else { break }
+            guard case .none = negotiation.stage, other?.givesWay ?? false else { break }
             forgetOther()
             other = newcomer(sender, now: now)
             return true

@@ -14,8 +14,8 @@ package struct RoomSession: Sendable {
         /// Have the peer answer an offer, and pass that on with `described`.
         case acceptOffer(sdp: String)
         case acceptAnswer(sdp: String)
-        /// A line `candidate:…`, and of which media description.
-        case addCandidate(line: String, mid: String?, index: Int?)
+        /// A line `candidate:…`.
+        case addCandidate(line: String)
         /// Have a person asked whether the other member is let in, unless its certificate is known, and pass that on with
         /// `answered`. A member that cannot tell its name is named by the id of its connection, if that is known.
         case ask(name: String, note: String, certificate: Fingerprint?)
@@ -50,14 +50,22 @@ package struct RoomSession: Sendable {
         case dismissed(EndReason)
     }
 
-    /// How far the exchange of offer and answer is.
-    enum Negotiation {
-        case none
-        /// This side's offer is being made, or is on its way.
-        case offering
-        /// The other one's offer is being answered.
-        case answering
-        case settled
+    /// The exchange of offer and answer with the other member.
+    struct Negotiation {
+        enum Stage {
+            case none
+            /// This side's offer is being made, or is on its way.
+            case offering
+            /// The other one's offer is being answered.
+            case answering
+            case settled
+        }
+
+        var stage = Stage.none
+        /// The ICE user name fragment of the other side's description.
+        var remoteFragment: String?
+        /// Candidates that wait for that description.
+        var held: [String] = []
     }
 
     /// A server may hold the seat of a connection that was lost for as long as it waits for pings.
@@ -79,7 +87,7 @@ package struct RoomSession: Sendable {
     let room: String
     let introduction: RoomIntroduction
     var state = RoomState.initial
-    var negotiation = Negotiation.none
+    var negotiation = Negotiation()
     /// Whether the other member came later: then this side's offer goes before one of the other's.
     var wasFirst = false
     /// The id of this connection to the server.
@@ -92,9 +100,6 @@ package struct RoomSession: Sendable {
     private var sender: String?
     /// Whether the server tells the sender of each message.
     var namesSenders = false
-    var held: [(line: String, mid: String?, index: Int?)] = []
-    /// The ICE user name fragment of the other side's description.
-    var remoteFragment: String?
     /// Until when this member's own old seat may be the reason that the room is full.
     var seatHeldUntil: Instant?
     var retryAt: Instant?
@@ -228,10 +233,10 @@ package struct RoomSession: Sendable {
 
     /// The peer has made the offer or the answer that was asked for.
     package mutating func described(_ sdp: String) {
-        switch negotiation {
+        switch negotiation.stage {
         case .offering: emit(.offer(sdp: sdp))
         case .answering:
-            negotiation = .settled
+            negotiation.stage = .settled
             emit(.answer(sdp: sdp))
         case .none, .settled: break
         }

@@ -104,19 +104,7 @@ package final class WHIPCall: Call {
             }
         case .change(let request):
             send(request) { [weak self] result in self?.change { session, now in session.changed(result, now: now) } }
-        case .use(let servers):
-            let peer = state.withLock(\.peer)
-            guard let namedServers else {
-                host.tell(
-                    .remark,
-                    "relays that the server names are not used, as --relay-only is for those of --turn"
-                )
-                break
-            }
-            namedServers.find(servers, for: host.name) { [weak self] found in
-                self?.state.withLock { $0.servers = found }
-                peer?.add(found)
-            }
+        case .use(let servers): use(servers)
         case .unusable(let why):
             let isNews = state.withLock { $0.flaws.count < Self.mostFlaws && $0.flaws.insert(why).inserted }
             if isNews { host.tell(.remark, why) }
@@ -143,6 +131,20 @@ package final class WHIPCall: Call {
         case .ended(let end):
             state.withLock { $0.outcome = .some(end) }
             tellEnd()
+        }
+    }
+
+    private func use(_ servers: [NamedICEServer]) {
+        guard let namedServers else {
+            return host.tell(
+                .remark,
+                "relays that the server names are not used, as --relay-only is for those of --turn"
+            )
+        }
+        let peer = state.withLock(\.peer)
+        namedServers.find(servers, for: host.name) { [weak self] found in
+            self?.state.withLock { $0.servers = found }
+            peer?.add(found)
         }
     }
 

@@ -79,7 +79,7 @@ import Time
 
         mutating func say(_ client: Int) {
             guard asleepSince[client] == nil else { return }
-            let message = RoomMessage.candidate(line: "candidate:1", mid: "0", index: 0)
+            let message = RoomMessage.candidate(line: "candidate:1")
             let packet = RoomEvent.message(room: Self.room(of: client), message.data).packet()
             _ = simulation.change(client: client) { $0.send(packet, now: $1) }
         }
