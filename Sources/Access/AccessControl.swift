@@ -34,7 +34,7 @@ package final class AccessControl: Sendable {
         /// By the numbers of their knocks.
         var waiters: [Int: Decided] = [:]
         var outlets: Outlets?
-        /// What is left to do, in order, and whether a thread is doing it.
+        /// The deeds to do, in order, and whether a thread is doing one.
         var deeds: [@Sendable (Outlets) -> Void] = []
         var isPerforming = false
         /// When `turn` is called without a wake; nil for never.

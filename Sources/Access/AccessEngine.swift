@@ -174,7 +174,7 @@ package struct AccessEngine: Sendable {
         bearers[id] = nil
     }
 
-    /// All with this key, whatever their calls.
+    /// All with this key, in all calls.
     func participants(of key: GuestKey) -> [ParticipantID] {
         bearers.filter { $0.value.guest == key }.keys.sorted()
     }

@@ -23,18 +23,18 @@ package final class Peer {
         case ended(PeerSession.End)
     }
 
-    /// What carries a peer's streams: as of an answer, or of the offer that was accepted.
+    /// The connection of a peer's streams, from an answer or from the accepted offer.
     struct Link {
-        /// Has what this side has told or will tell the peer.
+        /// With this side's description.
         let transport: PeerTransport
         let streams: StreamBundle
-        /// What the peer sends by the agreement; nil for nothing.
+        /// The streams that the peer sends; nil for none.
         let incoming: IncomingBundle?
-        /// Who sees and hears what the peer gets.
+        /// The audience of the sent streams.
         let audience: Audience
     }
 
-    /// How long feedback on the first packets may take.
+    /// The longest time for feedback on the first packets.
     private static let measuringLimit = Duration.seconds(2)
 
     package let id: ParticipantID
@@ -54,8 +54,6 @@ package final class Peer {
     private var soundRate = RecentRate()
     private var lastBacklog = Duration.zero
 
-    /// - Parameters:
-    ///   - agreement: also on what this side takes.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ id: ParticipantID,
@@ -114,10 +112,10 @@ package final class Peer {
     /// Whether something has come, or the time has.
     func mustPoll(at now: Instant) -> Bool { transport.hasEvents || nextDeadline.map { $0 <= now } ?? false }
 
-    /// Takes what came, and sends what may go out.
+    /// Handles events, and sends packets that may leave.
     ///
-    /// - Returns: whether the peer needs a keyframe that is yet to come, each time once; and once as soon as there is a path,
-    ///   so that the picture is encoded while keys are agreed on.
+    /// - Returns: whether the peer needs a keyframe, once for each request. It also needs one as soon as there is a path, so that the picture is
+    ///   encoded while keys are agreed on.
     func poll(at now: Instant, in batch: inout DatagramBatch) -> Bool {
         for event in transport.takeEvents(at: now) {
             switch event {
@@ -143,7 +141,7 @@ package final class Peer {
     /// When the peer must be looked at; nil if only an event changes it.
     var nextDeadline: Instant? { earliest(deadline, transport.deadline) }
 
-    /// What its link and its feedback say now.
+    /// The figures of its link and its feedback.
     func linkReport(at now: Instant) -> PeerRouter.LinkReport {
         let estimate = isConnected ? session.streams.linkRate : nil
         return PeerRouter.LinkReport(
@@ -161,16 +159,16 @@ package final class Peer {
         return connectedAt.map { now < $0 + Self.measuringLimit } ?? true
     }
 
-    /// Asks the peer for keyframes: its frames cannot be decoded without.
+    /// Asks the peer for keyframes, without which its frames cannot be decoded.
     package func requestKeyframes() {
         session.requestKeyframes()
         deadline = .start
     }
 
-    /// How much sound a peer may have left out at once, in milliseconds: from one frame to the largest buffer of browsers.
+    /// The sound that a peer may skip at once, in milliseconds: from one frame to the largest buffer of browsers.
     package static let skippableSound = 20...5000
 
-    /// Leaves out the next sound: the peer has as much too much in its buffer.
+    /// Leaves out the next sound, as the peer's buffer is so much too long.
     package func skipSound(_ length: Duration, at now: Instant) { session.streams.skipSound(length, at: now) }
 
     func setPace(_ pace: Pacer.Pace) {
@@ -178,13 +176,13 @@ package final class Peer {
         deadline = .start
     }
 
-    /// Drops the packets that the system did not take: they must not be seen any more.
+    /// Drops the packets that the system did not take, as they must not be seen any more.
     func forgetHeld() {
         session.forgetHeld()
         deadline = .start
     }
 
-    /// Goes on with the packets of another rendition, of a codec of the agreement.
+    /// Goes on with the packets of another rendition, in a codec of the agreement.
     func change(to codec: VideoCodec, from history: PacketHistory, _ pace: Pacer.Pace) {
         guard let parameters = agreement.video?[codec] else { return }
         session.streams.change(to: parameters, from: history)
@@ -202,16 +200,16 @@ package final class Peer {
         session.close(at: now, end, in: &batch) { transport.send($0) }
     }
 
-    // MARK: - What others see
+    // MARK: - Status
 
-    /// Takes the bitrates over the time since the last call, and what waits now.
+    /// Measures the bitrates since the last call, and the present queue.
     func measure(over elapsed: Duration, at now: Instant) {
         lastBacklog = session.streams.backlog(at: now)
         pictureRate.measure(statistics.bytes, over: elapsed)
         soundRate.measure(soundStatistics.bytes, over: elapsed)
     }
 
-    /// - Parameter rendition: the one that it gets; nil for no picture.
+    /// - Parameter rendition: nil for no picture.
     func status(_ rendition: Rendition?) -> PeerStatus {
         PeerStatus(
             id: id,

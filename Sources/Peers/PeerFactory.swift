@@ -5,7 +5,7 @@ import RTP
 import Time
 import WebRTC
 
-/// Makes what peers consist of, and gives them their numbers.
+/// Makes the parts of peers, and their numbers.
 struct PeerFactory {
     let identity: DTLSIdentity
     let loop: ICELoop
@@ -44,7 +44,7 @@ struct PeerFactory {
         return PeerTransport(agents, identity: identity, trickles: trickles, addresses: network.addresses, now: now)
     }
 
-    /// - Parameter sources: what is sent in each stream, and where it comes from.
+    /// - Parameter sources: the packets of each stream.
     mutating func bundle(
         _ sources: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         _ pace: Pacer.Pace,
@@ -53,6 +53,6 @@ struct PeerFactory {
         StreamBundle(sources, pace: pace, audience: audience, opensSpeakers: true, clock: clock, using: &random)
     }
 
-    /// What a peer sends; nil for nothing.
+    /// The streams that a peer sends; nil for none.
     mutating func incoming(_ agreement: Agreement) -> IncomingBundle? { agreement.incoming(using: &random) }
 }

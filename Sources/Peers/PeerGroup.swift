@@ -8,8 +8,8 @@ package import WebRTC
 
 /// Any number of peers over WebRTC: one encode and one packetization for all of a rendition.
 ///
-/// Frames come from the encoders' threads. A thread of the group's own runs the peers' sessions; whoever signals peers does so
-/// there too, with `perform`. Close the group: until then its thread keeps it alive.
+/// Frames come from the encoders' threads. A thread of the group runs the peers' sessions. Signalling happens there too, by `perform`. Close
+/// the group: until then its thread keeps it alive.
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
         /// The renditions that may be sent: the same number of rungs for each codec, at least one.
@@ -17,12 +17,11 @@ package final class PeerGroup: MediaSink {
         /// The encoders'. Packets leave at up to five times that.
         package let target: TargetBitrate
         package let ice: ICEAgent.Configuration
-        /// The horizon: no picture that was taken before it is sent, sent again, or sent to a new peer; nil for no limit. Called on the
-        /// network thread.
+        /// The horizon, before which no picture is sent, sent again, or sent to a new peer; nil for no limit. Called on the network thread.
         package var horizon: @Sendable () -> Instant? = { nil }
-        /// The horizon of sound: no sound that was heard before it is sent.
+        /// The horizon of sound.
         package var soundHorizon: @Sendable () -> Instant? = { nil }
-        /// Whether offers have the sound too, called before each. A peer whose offer asks for it gets it anyway.
+        /// Whether an offer has sound too; called for each. A peer whose offer asks for sound gets it anyway.
         package var offersSound: @Sendable () -> Bool = { false }
         /// The number of the first peer.
         package var firstNumber = 1
@@ -41,22 +40,22 @@ package final class PeerGroup: MediaSink {
         func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
     }
 
-    /// Encoded frames and sound on their way to the network thread, and all else that it takes up in a round.
+    /// The input of a round of the network thread.
     struct Work {
         var tasks: [@Sendable (PeerLoop) -> Void] = []
         var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
         var sound: [(packet: [UInt8], description: EncodedSound)] = []
         var isClosed = false
-        /// The codecs that suit the picture best, by rungs.
+        /// The best codec for the picture, by rung.
         var preferred: [Int: VideoCodec] = [:]
-        /// STUN and TURN servers that no peer waits for.
+        /// STUN and TURN servers that peers do without.
         var silentServers: [ICEServer] = []
     }
 
     /// The state that the threads share.
     private struct Shared: ~Copyable {
         var work = Work()
-        /// Renditions that somebody receives, or will as soon as there is a path.
+        /// Renditions with receivers, also with ones that have no path yet.
         var renditionsInUse: Set<Rendition.ID> = []
         var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
         var capacities: [Rendition.ID: RenditionCapacity] = [:]
@@ -64,7 +63,7 @@ package final class PeerGroup: MediaSink {
         var wakeSender: (@Sendable () -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
-        /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
+        /// Renditions with a dropped frame, which cannot be decoded before the next keyframe.
         var incomplete: Set<Rendition.ID> = []
     }
 
@@ -75,7 +74,7 @@ package final class PeerGroup: MediaSink {
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
-    /// The fingerprint of the certificate that all peers are shown.
+    /// The fingerprint of the certificate for all peers.
     package let fingerprint: Fingerprint
 
     /// Starts the network thread.
@@ -97,7 +96,7 @@ package final class PeerGroup: MediaSink {
 
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
 
-    /// Each peer has a pace of its own. The encoder follows the links of most of those on its rung.
+    /// Each peer has its own pace. The encoder follows the links of most peers on its rung.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
@@ -112,7 +111,7 @@ package final class PeerGroup: MediaSink {
         }
     }
 
-    /// Sends a frame to all peers that get its rendition, unless its picture was taken before the horizon.
+    /// Sends a frame to all peers with its rendition, unless its picture is from before the horizon.
     package func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
@@ -172,7 +171,7 @@ package final class PeerGroup: MediaSink {
     /// Local UDP ports, of which each peer needs one; nil for any.
     package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
 
-    /// Has peers do without STUN and TURN servers from now on, and with all others again: nobody shall wait for those.
+    /// Lets peers do without these STUN and TURN servers from now on, and use all others again.
     package func leaveOut(_ silent: [ICEServer]) {
         shared.withLock { $0.work.silentServers = silent }
         waker.wake()

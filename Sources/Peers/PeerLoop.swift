@@ -5,20 +5,20 @@ import RTP
 package import Time
 package import WebRTC
 
-/// The network thread's work: all peers and the histories that they read.
+/// The work of the network thread: all peers, and the histories that they read.
 package final class PeerLoop {
-    /// What a round has brought.
+    /// The results of a round.
     struct Round {
         let now: Instant
-        /// Whether encoders shall learn what the links carry.
+        /// Whether the capacities of links are published.
         var looksAtLinks = false
         /// Whether frames were appended.
         var hasNewFrames = false
-        /// Whether packets of sound were.
+        /// Whether packets of sound were appended.
         var hasNewSound = false
-        /// Whether others shall see at once what it has changed.
+        /// Whether statuses are published at once.
         var hasChanged = false
-        /// What became of peers.
+        /// Events of peers.
         var signals: [(peer: Peer, signal: Peer.Signal)] = []
     }
 
@@ -29,13 +29,13 @@ package final class PeerLoop {
     var router: PeerRouter
     var peers: [Peer] = []
     var offers: [PeerOffer] = []
-    /// Where all peers' datagrams are written.
+    /// For the datagrams of all peers.
     private var batch = DatagramBatch()
     private var departed = PeerTotals()
     private var schedule: RoundSchedule
     var round: Round
 
-    /// When this round began.
+    /// The time of this round.
     package var now: Instant { round.now }
 
     init(
@@ -71,14 +71,14 @@ package final class PeerLoop {
         }
     }
 
-    /// When the next round must come; nil if only an event brings it.
+    /// The latest time of the next round; nil if only an event brings it.
     private var nextDeadline: Instant? {
         let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
         let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(schedule.statusAt, min)
         return earliest(gatheringEnd, peersEnd, factory.network.deadline)
     }
 
-    /// Takes what others have set, and what the links carry.
+    /// Follows the settings of other threads, and the capacities of links.
     private func follow(_ work: PeerGroup.Work) {
         // Packets are paced by the encoders' target.
         if histories.followTarget() { for peer in peers where peer.getsPicture { peer.setPace(histories.pace) } }
@@ -107,20 +107,18 @@ package final class PeerLoop {
     /// A peer that has not ended.
     package func peer(_ id: ParticipantID) -> Peer? { peers.first { $0.id == id && $0.end == nil } }
 
-    /// Prepares an ICE restart for a peer, which is signalled as `proposed` when the description is ready.
+    /// Prepares an ICE restart for a peer. `proposed` is signalled when the description is ready.
     ///
     /// - Returns: false if it cannot be prepared.
     package func propose(to peer: Peer) -> Bool { peer.transport.propose(from: factory.network.addresses, at: now) }
 
-    /// Has a peer check whether its path still begins at an address of the machine, such as after it could not be told of changes.
+    /// Checks whether a path still begins at an address of the machine.
     package func follow(_ peer: Peer) {
         let addresses = factory.network.addresses
         if peer.transport.follow(addresses: addresses, at: now) { round.signals.append((peer, .migrating)) }
     }
 
     /// Says goodbye to a peer.
-    ///
-    /// - Parameter end: why.
     package func close(_ peer: Peer, _ end: PeerSession.End) { peer.close(at: now, end, in: &batch) }
 
     private func closeAll() {
@@ -151,7 +149,7 @@ package final class PeerLoop {
         )
     }
 
-    /// Forgets what may not be sent any more. A keyframe that was asked for may be gone with it.
+    /// Forgets packets from before the horizon. A requested keyframe may be among them.
     private func forgetPast() {
         if let horizon = configuration.soundHorizon(), sound.history.forget(takenBefore: horizon) {
             for peer in peers where peer.getsSound { peer.forgetHeld() }
@@ -171,7 +169,7 @@ package final class PeerLoop {
         round.hasChanged = true
     }
 
-    /// Lets each peer that has something to do receive and send, and notes the outcome.
+    /// Lets peers receive and send.
     private func poll() {
         for peer in peers where peer.end == nil {
             // A pause may come at any time, also while packets go to other peers.
@@ -211,7 +209,7 @@ package final class PeerLoop {
         round.hasChanged = true
     }
 
-    // MARK: - What others see
+    // MARK: - Publishing
 
     private func status(of peer: Peer) -> PeerStatus { peer.status(router.rendition(of: peer.id)) }
 

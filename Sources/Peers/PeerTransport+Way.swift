@@ -5,7 +5,7 @@ import WebRTC
 extension PeerTransport {
     /// Events of an agent, until the loop takes them: no event may change a session while that sends.
     final class Mailbox {
-        /// The most events that wait; datagrams beyond it are dropped. No honest peer sends as many between two rounds of the loop.
+        /// The most waiting events. Further datagrams are dropped. No honest peer sends as many in a round of the loop.
         static let limit = 1024
 
         var events: [ICEEvent] = []

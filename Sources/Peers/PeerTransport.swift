@@ -6,8 +6,8 @@ package import WebRTC
 
 /// One peer's transport on the network thread: its ICE agent, and the agent's events until they are taken.
 ///
-/// When the machine's addresses change, another agent with the same credentials takes the place of one whose address is gone. The
-/// peer need not be told: it takes the first check from there as that of a peer-reflexive candidate (RFC 8445 §7.3.1.3).
+/// If an address of the machine is gone, another agent with the same credentials replaces the one there. The peer need not be told: it takes
+/// the first check from the new address as that of a peer-reflexive candidate (RFC 8445 §7.3.1.3).
 package final class PeerTransport {
     enum Event {
         case connected, failed
@@ -19,15 +19,15 @@ package final class PeerTransport {
     /// The ICE generation of a successor, relative to the agent in use.
     enum Generation {
         case current
-        /// That of an ICE restart, which the peer has not accepted yet, or has.
+        /// That of an ICE restart, before and after the peer has accepted it.
         case proposed, accepted
     }
 
-    /// The agent that is to replace the one in use.
+    /// The next agent.
     struct Successor {
         let way: Way
         var generation = Generation.current
-        /// When its path is used if the peer has not chosen it by then; nil to wait for the peer.
+        /// When this side uses its path, unless the peer has before; nil to wait for the peer.
         var choiceAt: Instant?
         /// When it is given up.
         var end: Instant
@@ -35,24 +35,23 @@ package final class PeerTransport {
 
     /// The most relays that libnice takes.
     private static let mostServers = 8
-    /// How long agents wait for STUN and TURN servers.
+    /// The longest time for STUN and TURN servers.
     private static let gatheringLimit = Duration.seconds(2)
-    /// How long another path is sought: until `ICEAgent` gives up a path whose consent was lost.
+    /// The time to seek another path. After it, `ICEAgent` gives up a path without consent.
     static let seekingTime = Duration.seconds(50)
 
     var agents: Agents
-    /// Whether the peer is told as soon as one candidate is known, and of others later.
     private let trickles: Bool
     private let identity: DTLSIdentity
-    /// When the candidates that are yet to be told began to be gathered.
+    /// The beginning of the present gathering.
     private var since: Instant
     var way: Way
     var successor: Successor?
-    /// The deadline for the first datagram of the peer on a path that this side has chosen; nil on all other paths.
+    /// The deadline for the peer's first datagram on a path that this side has chosen; nil on other paths.
     var proofAt: Instant?
-    /// Whether none came by then.
+    /// Whether no datagram came by then.
     var isDisproved = false
-    /// When another login is given to a relay, before the one in use is too old.
+    /// When the login of a relay is renewed.
     var renewalAt: Instant?
     private var hasFailed = false
     /// The candidates that a trickling peer was told, and whether these are all. Nil until the peer is told this side's description.
@@ -61,7 +60,7 @@ package final class PeerTransport {
 
     /// - Parameters:
     ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
-    ///   - addresses: those that the machine has now.
+    ///   - addresses: the machine's present ones.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     init?(
         _ agents: Agents,
@@ -120,8 +119,8 @@ package final class PeerTransport {
         (since, told) = (now, nil)
     }
 
-    /// Whether this side's description is ready: all candidates are known or the time is up; or one is known, for a peer that trickles. True
-    /// is returned once.
+    /// Whether this side's description is ready. For a peer that trickles, one candidate is enough; else all must be known, or the time be up.
+    /// True is returned once.
     func takeGathered(at now: Instant) -> Bool {
         guard told == nil else { return false }
         let isComplete = isComplete(at: now)
@@ -132,7 +131,7 @@ package final class PeerTransport {
         return true
     }
 
-    /// The candidates that the peer was not told yet, with whether these are all; nil while there are none. Each is returned once.
+    /// The further candidates for the peer, each returned once; nil while there are none.
     func takeFurther(at now: Instant) -> TrickleFragment? {
         guard let told, !told.isComplete else { return nil }
         let isComplete = isComplete(at: now)
@@ -150,7 +149,7 @@ package final class PeerTransport {
         return true
     }
 
-    /// When the time for candidates is up; nil if all were told.
+    /// The end of the time for candidates; nil if all were told.
     var gatheringEnd: Instant? { told?.isComplete ?? false ? nil : since + Self.gatheringLimit }
 
     /// When to call `takeGathered` and `takeEvents` if no event comes before.
@@ -163,10 +162,10 @@ package final class PeerTransport {
     /// Whether an ICE restart is prepared that the peer has not accepted.
     var isProposing: Bool { successor?.generation == .proposed }
 
-    /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). When it has gathered, `local` is what the peer is to
-    /// be told. The path in use stays until the other one stands, whatever the peer says.
+    /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). `local` describes it when it has gathered. The path in use
+    /// stays until the new one stands.
     ///
-    /// - Parameter addresses: those that the machine has now.
+    /// - Parameter addresses: the machine's present ones.
     /// - Returns: whether it is under way.
     func propose(from addresses: Set<String>, at now: Instant) -> Bool {
         guard remote.credentials != nil, !isProposing, let way = agents.begin(from: addresses) else { return false }
@@ -238,7 +237,7 @@ package final class PeerTransport {
 
     var path: (local: Candidate, remote: Candidate)? { way.agent.path }
 
-    /// Sends past the agent where the path allows it, as the agent takes datagrams one by one. Returns how many were taken.
+    /// Sends past the agent if the path allows it, as the agent takes datagrams one by one. Returns how many were taken.
     func send(_ batch: borrowing DatagramBatch) -> Int {
         let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
         return way.agent.withDirectPath {

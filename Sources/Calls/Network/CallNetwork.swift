@@ -22,7 +22,7 @@ package final class CallNetwork: Sendable {
         package init(_ ice: ICEServers, _ media: SentMedia) { (self.ice, self.media) = (ice, media) }
     }
 
-    /// What is to be told of servers and of the machine.
+    /// News about servers and the machine.
     package enum Event: Sendable {
         /// A STUN or TURN server does not work, or works again.
         case server(ServerNews)
@@ -42,10 +42,9 @@ package final class CallNetwork: Sendable {
         var isClosed = false
     }
 
-    /// After this time of silence, servers and peers take a connection for lost (RFC 7675 §5.1); some earlier, and none much later.
+    /// After this silence, servers and peers count a connection as lost (RFC 7675 §5.1); some do earlier, and none much later.
     private static let longestNap = Duration.seconds(30)
 
-    /// Those of all calls.
     package let participants = Participants()
     private let configuration: Configuration
     private let report: @Sendable (Event) -> Void
@@ -58,13 +57,13 @@ package final class CallNetwork: Sendable {
 
     package var media: SentMedia { configuration.media }
 
-    /// The peers if they have begun.
+    /// The peers; nil if they have not begun.
     package var begun: PeerGroup? { parts.withLock(\.peers) }
 
-    /// The peers, which begin if they have not.
+    /// The peers. The first call begins them.
     package func peers() throws -> PeerGroup { try parts.withLock { try peers(in: &$0) } }
 
-    /// The client, which begins, and the peers with it, if it has not.
+    /// The client. The first call begins it, and the peers.
     package func client() throws -> WebClient {
         try parts.withLock { parts in
             if let client = parts.client { return client }
@@ -75,18 +74,18 @@ package final class CallNetwork: Sendable {
         }
     }
 
-    /// - Parameter changed: is called on the network thread when the machine's addresses or routes have changed, once connections from
-    ///   addresses that are gone are cut; not without a client.
+    /// - Parameter changed: called on the network thread after a change of the machine's addresses or routes, when connections from former
+    ///   addresses are cut. Not called without a client.
     package func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
         parts.withLock { $0.networkChanged = changed }
     }
 
-    /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
+    /// - Parameter wake: called on the network thread after a suspend of the machine, with its length.
     package func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
 
-    /// The STUN and TURN servers that do not work, as far as is known.
+    /// The STUN and TURN servers that are known to fail.
     ///
-    /// - Parameter calls: those whose media servers may name servers.
+    /// - Parameter calls: the calls whose media servers may name servers.
     package func serverFaults(of calls: [String]) -> [ServerNews] {
         let (prober, named) = parts.withLock { ($0.prober, $0.namedServers) }
         return (prober?.faults ?? []) + (named?.faults(of: calls) ?? [])
@@ -124,7 +123,7 @@ package final class CallNetwork: Sendable {
         }
     }
 
-    /// Has something closed once the peers have ended.
+    /// Closes something after the peers.
     func afterPeers(_ close: @escaping @Sendable () -> Void) {
         let isLate = parts.withLock { parts in
             if !parts.isClosed { parts.followers.append(close) }

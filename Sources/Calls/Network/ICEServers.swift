@@ -75,14 +75,14 @@ package struct ICEServers: Sendable {
     }
 }
 
-/// Why a relay that is reached by TLS does not answer.
+/// The failure of a relay that is reached by TLS.
 final class TunnelFailure: Sendable {
     private let error = Mutex<WebClientError?>(nil)
 
     /// The last one; nil if there was none.
     var last: WebClientError? { error.withLock(\.self) }
 
-    /// Returns whether it is another one than before.
+    /// Returns whether it differs from the last one.
     func note(_ failure: WebClientError) -> Bool {
         error.withLock { error in
             defer { error = failure }

@@ -4,13 +4,13 @@ package import Peers
 import Posix
 import Synchronization
 
-/// The STUN and TURN servers that media servers name: looks up their addresses, leads to those that are reached by TLS, and probes each
-/// once when it is named. Its login is for one session, and may have ended later.
+/// The STUN and TURN servers that media servers name. It looks up their addresses, makes tunnels to those that are reached by TLS, and
+/// probes each server once, as its login is for one session and may end.
 package final class NamedServers: Sendable {
     private struct State {
-        /// By the call that uses them, and the relay that they lead to.
+        /// By call, and by relay.
         var tunnels: [String: [TURNPlace: Tunnel]] = [:]
-        /// By the call.
+        /// By call.
         var probers: [String: ServerProber] = [:]
         var isClosed = false
     }
@@ -25,11 +25,11 @@ package final class NamedServers: Sendable {
         let port: UInt16
     }
 
-    /// Relays of one call: each costs an allocation for each address of this machine.
+    /// The most relays of one call. Each costs an allocation for each address of this machine.
     private static let mostRelays = 4
 
     private let trust: TLSTrust
-    /// With the servers that the user has named.
+    /// With the user's servers.
     private let configuration: ICEAgent.Configuration
     private let report: @Sendable (CallNetwork.Event) -> Void
     private let state = Mutex(State())
@@ -43,15 +43,14 @@ package final class NamedServers: Sendable {
         (self.trust, self.configuration, self.report) = (trust, configuration, report)
     }
 
-    /// The servers that do not work, as far as is known.
+    /// The servers that are known to fail.
     ///
-    /// - Parameter calls: whose media servers have named them.
+    /// - Parameter calls: the calls whose media servers have named them.
     package func faults(of calls: [String]) -> [ServerNews] {
         state.withLock { state in calls.compactMap { state.probers[$0] } }.flatMap(\.faults)
     }
 
     /// - Parameters:
-    ///   - call: by its name.
     ///   - found: is called once, on a thread of its own.
     package func find(
         _ servers: [NamedICEServer],
@@ -62,7 +61,7 @@ package final class NamedServers: Sendable {
         let stun = hasSTUN ? nil : servers.first { $0.service == .stun }
         let wanted = servers.filter { $0.service != .stun }.prefix(Self.mostRelays) + (stun.map { [$0] } ?? [])
         do throws(SystemError) {
-            // Names take seconds to be looked up.
+            // Looking up names takes seconds.
             _ = try Thread { [self] in
                 let servers = find(Array(wanted), for: call)
                 found(servers.map(\.server))
@@ -127,7 +126,7 @@ package final class NamedServers: Sendable {
         }
     }
 
-    /// Has tunnels to these relays, and no others.
+    /// Makes tunnels to these relays, and closes all others of the call.
     private func lead(
         to places: Set<TURNPlace>,
         from loopback: String,

@@ -4,16 +4,16 @@ package import Posix
 /// A call over plain RTP: the stream, from its first packet to its goodbye.
 package final class PlainCall: Call {
     package static let kind = "rtp"
-    /// Where RTP may come from, as RTCP has the port after it.
+    /// The possible local ports, as RTCP has the port after that of RTP.
     package static let localPorts: ClosedRange<UInt16> = 1...65534
 
     private let host: CallHost
     private let stream: PlainRTPCall
 
     /// - Parameters:
-    ///   - localPort: where RTP comes from; nil for any.
+    ///   - localPort: of RTP; nil for any.
     ///   - publish: gets the session description, for a receiver to open.
-    /// - Throws: a `CallEnd`, or what `publish` throws.
+    /// - Throws: a `CallEnd`, or an error of `publish`.
     init(
         to destination: RTPDestination,
         at receiver: SocketAddress,
@@ -63,8 +63,8 @@ extension CallKind {
     /// Receivers of plain RTP.
     ///
     /// - Parameters:
-    ///   - localPort: where RTP comes from, for a call of a sender's start; nil for any. Later ones are given theirs as `localPort`.
-    ///   - publisher: for a call of the start, makes what publishes its session description.
+    ///   - localPort: of RTP, for a call of a sender's start; nil for any. Calls added later have theirs as the setting `localPort`.
+    ///   - publisher: makes the publisher of the session description, for a call of the start.
     package static func plainRTP(
         localPort: UInt16? = nil,
         publisher: @escaping @Sendable () throws -> @Sendable (String) throws -> Void = { { _ in } }

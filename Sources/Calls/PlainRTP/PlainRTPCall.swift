@@ -8,16 +8,16 @@ package import Time
 
 /// A video stream to one address over plain RTP: a session, its two sockets and its thread.
 ///
-/// `send` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
-/// of the call's own, which also takes the receiver's feedback. Close the call: until then its thread keeps it alive.
+/// The encoder's thread calls `send`, which sends at once as much as the pace allows. A thread of the call sends the rest, and receives
+/// feedback. Close the call: until then its thread keeps it alive.
 package final class PlainRTPCall: MediaSink {
     /// The sender makes no frame while the packets of earlier frames need longer than this to leave.
     private static let longestBacklog = Duration.milliseconds(100)
 
     private let media: SentMedia
-    /// Where RTP goes. RTCP goes to the port after it.
+    /// Of RTP. RTCP goes to the port after it.
     package let receiver: SocketAddress
-    /// Where RTP comes from. RTCP comes from the port after it.
+    /// Of RTP. RTCP comes from the port after it.
     package let localAddress: SocketAddress
     private let ports: PortPair
     /// Of sound; empty for a call without.
@@ -31,17 +31,17 @@ package final class PlainRTPCall: MediaSink {
         var session: PlainRTPSession
         /// Nil for a call without sound.
         var sound: PlainRTPSound?
-        /// Packets handed out by the session, of which the system took some.
+        /// Packets of the session, of which the system took some.
         var packets = DatagramBatch()
         var packetsTaken = 0
         var reports = DatagramBatch()
-        /// Pictures that were taken before this instant are not sent any more.
+        /// Pictures from before this instant are not sent any more.
         var horizon: Instant?
-        /// What the network thread does.
+        /// The state of the network thread.
         var activity = Activity.works
-        /// A frame was dropped, so that nothing can be decoded before the next keyframe.
+        /// Whether a frame was dropped. Nothing can be decoded before the next keyframe then.
         var isIncomplete = false
-        /// The demand of which the sender was told last.
+        /// The last demand that the sender knows.
         var demand = Demand.none
         var isClosed = false
 
@@ -52,13 +52,13 @@ package final class PlainRTPCall: MediaSink {
             case sleeps(until: Instant?)
         }
 
-        /// The system's send buffer is full.
+        /// Whether the system's send buffer is full.
         var isBlocked: Bool { packetsTaken < packets.count }
 
         /// When there is something to send; nil while there is not.
         var nextDeadline: Instant? { earliest(session.nextDeadline, isClosed ? nil : sound?.nextDeadline) }
 
-        /// Whether a picture of that instant is not to be sent any more.
+        /// Whether a picture of that instant must not be sent any more.
         func isPast(_ instant: Instant) -> Bool { horizon.map { instant < $0 } ?? false }
 
         /// Whether the network thread must be woken because it sleeps beyond its next deadline. The answer is given once.
@@ -78,10 +78,10 @@ package final class PlainRTPCall: MediaSink {
     /// Opens the sockets and starts the thread.
     ///
     /// - Parameters:
-    ///   - receiver: where RTP goes; RTCP goes to the port after it.
+    ///   - receiver: for RTP. RTCP goes to the port after it.
     ///   - media: its first rendition is sent. Packets leave at up to five times the target. Sound goes to the two ports after those of
     ///     pictures, if there are any.
-    ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
+    ///   - localPort: of RTP, 1…65534. RTCP comes from the port after it. Nil chooses an even one.
     package init(to receiver: SocketAddress, _ media: SentMedia, localPort: UInt16? = nil) throws(CallEnd) {
         (self.receiver, self.media) = (receiver, media)
         ports = try PortPair(to: receiver, localPort: localPort)
@@ -128,8 +128,8 @@ package final class PlainRTPCall: MediaSink {
         rendition == media.renditions[0].id ? state.withLock { demand(&$0, at: now) } : .none
     }
 
-    /// Packetizes one encoded frame and sends what the pace allows. The frame is dropped, and a keyframe demanded, if too much
-    /// waits or its picture is beyond the horizon.
+    /// Packetizes one encoded frame, and sends as much as the pace allows. If too much waits, or the picture is beyond the horizon, the frame
+    /// is dropped and a keyframe demanded.
     package func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
@@ -162,7 +162,7 @@ package final class PlainRTPCall: MediaSink {
         }
     }
 
-    /// Sends a packet of sound, unless it was heard before the horizon.
+    /// Sends a packet of sound, unless it is from before the horizon.
     package func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let packet = packet.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
@@ -186,7 +186,7 @@ package final class PlainRTPCall: MediaSink {
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             limit: capacity.limit,
             linkRate: capacity.linkRate,
-            // Not every plain receiver, or what it feeds, takes a picture of another size.
+            // Not every plain receiver takes a picture of another size, nor does every program behind it.
             keepsSize: true
         )
     }
@@ -342,7 +342,7 @@ package final class PlainRTPCall: MediaSink {
         }
     }
 
-    /// Takes what came, up to a limit, so that a flood cannot keep the thread from sending.
+    /// Receives datagrams up to a limit, so that a flood cannot keep the thread from sending.
     private func receive(from socket: borrowing UDPSocket, _ buffer: inout [UInt8]) {
         for _ in 0..<64 {
             do throws(SystemError) {

@@ -6,9 +6,9 @@ extension PlainRTPSession.Configuration {
     /// The session description (RFC 8866), for a receiver to open.
     ///
     /// - Parameters:
-    ///   - number: of the session, for its sender to tell it from others.
-    ///   - receiver: where the receiver listens; RTCP goes to the next port.
-    ///   - sender: where the packets come from.
+    ///   - number: the session's, by which its sender tells it from others.
+    ///   - receiver: for RTP; RTCP goes to the next port.
+    ///   - sender: the local address.
     ///   - frameRate: pictures a second.
     func description(
         _ number: UInt32,
@@ -48,10 +48,10 @@ extension PlainRTPSession.Configuration {
     /// The identifier of the header extension that tells the matrix.
     static let colourSpace: UInt8 = 1
 
-    /// What stands in the `fmtp` line of sound (RFC 7587 §6.1).
+    /// The parameters in the `fmtp` line of sound (RFC 7587 §6.1).
     static let soundParameters = "sprop-stereo=1;stereo=1;useinbandfec=1"
 
-    /// What stands in the `fmtp` line; nil for none.
+    /// The parameters in the `fmtp` line; nil for none.
     var formatParameters: String? {
         switch codec {
         case .vp8: nil

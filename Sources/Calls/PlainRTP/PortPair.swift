@@ -17,7 +17,7 @@ struct PortPair: ~Copyable, Sendable {
                 try Self.openAny(receiver.family)
             }
         do throws(SystemError) {
-            // Room for a keyframe: the pace, not the kernel, decides what waits.
+            // It has room for a keyframe, as the pace and not the kernel makes packets wait.
             try pair.rtp.setSendBuffer(1 << 20)
             try pair.rtp.connect(to: receiver)
         } catch {

@@ -3,7 +3,7 @@ import NIOHTTP1
 import SocketIO
 import Synchronization
 
-/// One-to-one rooms for whoever speaks Socket.IO with an HTTP server. Close that server before the service is let go.
+/// One-to-one rooms for the clients of an HTTP server that speak Socket.IO. Close that server before the service is released.
 package final class RoomService: Sendable {
     package struct Configuration: Sendable {
         package var limits = RoomServer.Limits()
@@ -18,7 +18,7 @@ package final class RoomService: Sendable {
         package init() {}
     }
 
-    /// What happens in the rooms, for a log.
+    /// An event in the rooms, for a log.
     package enum Event: Sendable, CustomStringConvertible {
         case joined(room: String)
         case left(room: String)
@@ -35,15 +35,15 @@ package final class RoomService: Sendable {
         }
     }
 
-    /// The path of Socket.IO, as its clients have it if they are told nothing else.
+    /// The default path of clients of Socket.IO.
     private static let path = "/socket.io/"
 
     private let sockets: SocketService<SocketServer>
     private let iceServerLinks: @Sendable () -> [String]
 
     /// - Parameters:
-    ///   - http: the server whose requests come here.
-    ///   - note: is told what happens, on the server's thread.
+    ///   - http: the server of the requests.
+    ///   - note: gets the events, on the server's thread.
     package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (Event) -> Void) {
         iceServerLinks = configuration.iceServerLinks
         var settings = EngineSession.Settings()
@@ -77,7 +77,7 @@ package final class RoomService: Sendable {
     package func takeSocket(_ request: HTTPRequest) -> WebSocketOwner? { sockets.takeSocket(request) }
 }
 
-/// Carries what happens from the clients to the rooms, and back.
+/// Connects the clients with the rooms.
 struct Rooms: Sendable {
     private(set) var server: RoomServer
     private let otherJoinedName: RoomEvent.OtherJoinedName

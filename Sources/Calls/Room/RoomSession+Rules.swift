@@ -1,6 +1,6 @@
 import Time
 
-/// Who the other member is, and whether it is let in.
+/// The choice of the other member, and its admission.
 extension RoomSession {
     // MARK: - Coming and going
 
@@ -42,7 +42,7 @@ extension RoomSession {
             thirds.remove(at: index)
             return
         }
-        // One who was there before, and said nothing.
+        // A silent member that was there first.
         if namesSenders, let known = other?.id, known != id { return }
         change(.bye)
         let comer = comer
@@ -57,7 +57,7 @@ extension RoomSession {
         if let comer { meet(comer, now: now) }
     }
 
-    /// Decides who it is that has come.
+    /// Decides whether a comer is a third member or the other one again.
     mutating func judge(_ comer: Comer, now: Instant) {
         self.comer = nil
         guard comer.isThird else { return meet(comer, now: now) }
@@ -77,7 +77,7 @@ extension RoomSession {
         (other, comer) = (nil, nil)
     }
 
-    // MARK: - What the other member says
+    // MARK: - Messages of the other member
 
     mutating func received(_ message: RoomMessage, from sender: String?, now: Instant) {
         guard isTheOthers(message, from: sender, now: now) else { return }
@@ -127,7 +127,7 @@ extension RoomSession {
         }
     }
 
-    /// Begins with one who is let in.
+    /// Begins to connect to a member that is let in.
     mutating func admit() {
         other?.admission = .granted
         if let offer = other?.offer.take() {
@@ -166,7 +166,7 @@ extension RoomSession {
         case .nameless where other.isItsOwn(sdp): self.other?.offer = sdp
         case .asked where other.isItsOwn(sdp) && !other.fingerprints.isEmpty: self.other?.offer = sdp
         case .asked where other.fingerprints.isEmpty:
-            // Now it is known who is let in.
+            // From now on it is known which member is let in.
             outputs.append(.askNoMore)
             fallthrough
         case .unknown:
@@ -222,7 +222,7 @@ extension RoomSession {
         }
         let before = state
         state = next
-        // Nobody is there, or whoever is has begun anew.
+        // Nobody is there, or the other member has begun anew.
         offerAt = nil
         if event == .joined, !before.isInRoom { (wasFirst, seatHeldUntil, retryAt) = (false, nil, nil) }
         for action in actions { perform(action, sdp: sdp) }
@@ -238,7 +238,7 @@ extension RoomSession {
             negotiation.stage = .offering
             outputs.append(.offer)
         case .acceptOffer:
-            // A new offer is a new peer: whatever was agreed before is over.
+            // A new offer means a new peer.
             if case .none = negotiation.stage {
             } else {
                 closePeer()
@@ -260,7 +260,7 @@ extension RoomSession {
         outputs.append(.closePeer)
     }
 
-    /// The other side has described itself: what was held belongs to that, or is old.
+    /// The other side has described itself. Held candidates belong to that description, or are old.
     private mutating func described(by sdp: String) {
         other?.bind(to: sdp)
         negotiation.remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }

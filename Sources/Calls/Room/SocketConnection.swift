@@ -6,19 +6,19 @@ import SocketIO
 import Synchronization
 import Time
 
-/// Carries a client of Socket.IO by HTTP and WebSockets. Events come on the web client's thread, in order; close that before
-/// the connection is let go.
+/// Connects a client of Socket.IO with HTTP and WebSockets. Events come on the web client's thread, in order. Close that client before the
+/// connection is released.
 final class SocketConnection: Sendable {
     private struct State {
-        /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
+        /// The WebSocket, and its number among those so far. Events of earlier ones are ignored.
         var socket: WebSocket?
         var socketNumber = 0
-        /// Requests of which an answer is wanted, and how many times none was wanted any more.
+        /// The requests that wait for an answer, and how often all were cancelled.
         var gets: [WebClient.Pending] = []
         var requestRound = 0
     }
 
-    /// How long a request may take: a server that has nothing to say answers when it pings.
+    /// The longest time of a request. A server without news answers when it pings.
     private static let requestTimeout = Duration.seconds(60)
 
     private let web: WebClient
@@ -31,8 +31,8 @@ final class SocketConnection: Sendable {
     /// Begins to connect.
     ///
     /// - Parameters:
-    ///   - payload: an object that the server gets each time that it connects.
-    ///   - react: takes what is not for the transport.
+    ///   - payload: an object for the server with each connection.
+    ///   - react: gets all other outputs than those for the transport.
     init(
         to origin: WebOrigin,
         path: String,

@@ -5,7 +5,7 @@ package import SocketIO
 import Synchronization
 package import Time
 
-/// Serves Engine.IO, or Socket.IO, to the clients of an HTTP server. Close that server before the service is let go.
+/// Serves Engine.IO, or Socket.IO, to the clients of an HTTP server. Close that server before the service is released.
 package final class SocketService<Server: SocketTransport>: Sendable {
     private struct State: Sendable {
         var nextID: UInt64 = 0
@@ -18,7 +18,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
     }
 
-    /// A server whose events are taken while it is changed. The outputs are the rest: what is to be done with requests and WebSockets.
+    /// A server whose events are handled while it is changed. Its outputs are only the actions on requests and WebSockets.
     private struct Reacting: Engine {
         private(set) var server: Server
         private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
@@ -54,10 +54,9 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - path: that clients ask for, such as `/socket.io/`.
-    ///   - http: the server whose requests come here; it has the timers.
-    ///   - react: takes an event of the server's, and may change the server. It is called under a lock, and must not call the
-    ///     service.
+    ///   - path: such as `/socket.io/`.
+    ///   - http: the server of the requests, and of the timers.
+    ///   - react: gets an event of the server, and may change the server. It is called under a lock, and must not call the service.
     package init(
         _ server: Server,
         at path: String,
@@ -90,7 +89,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
         request.disconnection.notify { [self] in
             perform { $0.abort(request: id, now: $1) }
-            // One that has closed only its sending half still waits.
+            // A client that has closed only its sending half still waits.
             complete(id, Self.refusal(.badRequest))
         }
     }
@@ -124,12 +123,12 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
     }
 
-    // MARK: - What the server asks for
+    // MARK: - Actions
 
     private func perform(_ action: EngineServer.Action) {
         switch action {
         case .answer(let id, let body):
-            // Node's server sends text, whatever it is.
+            // Node's server says text for all content.
             complete(id, HTTPResponse(.ok, ["Content-Type": "text/plain; charset=UTF-8"], body: body))
         case .refuse(let id, let refusal): complete(id, Self.refusal(refusal))
         case .send(let message, let id): state.withLock { $0.sockets[id] }?.send(WebSocketMessage(message))

@@ -1,8 +1,8 @@
 import Posix
 import Time
 
-/// The places of a call, and the viewers that have them. Anybody who has the link could take all places by offers alone. So a viewer that
-/// has not connected gives way to a newcomer of another network, and one network has few viewers that connect at once. Sans-IO.
+/// The places of a call, and their viewers. Anybody with the link could take all places by offers alone. So a viewer that has not connected
+/// gives way to a newcomer of another network, and few viewers of one network connect at once. Sans-IO.
 struct ViewerPlaces {
     /// The place that a newcomer gets.
     enum Vacancy: Equatable {
@@ -31,7 +31,7 @@ struct ViewerPlaces {
     /// and all come again at once when the sender is started again.
     let mostWaitingOfOneNetwork: Int
     private let limit: Int
-    /// Those who have not connected, the oldest first.
+    /// The viewers that have not connected, the oldest first.
     private var waiting: [Waiting] = []
     private var connected: Set<String> = []
 

@@ -3,7 +3,7 @@ import Peers
 import Synchronization
 import WebRTC
 
-/// How sessions of viewers end, and why.
+/// The ends of viewers' sessions.
 extension WebCall {
     /// Ends a viewer's session. The completion gets whether there was one, on any thread.
     package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
@@ -16,13 +16,13 @@ extension WebCall {
         if !isOpen { completion(false) }
     }
 
-    /// Whether there is such a session, or one that ended lately, whose name nobody knows but its viewer.
+    /// Whether there is such a session, or was lately. Only its viewer knows its name.
     package func hasSession(_ id: String) -> Bool {
         state.withLock { $0.sessions[id] != nil } || reasonForEnd(of: id) != nil
     }
 
     func note(_ reason: EndReason, forEndOf id: String) { state.withLock { $0.note(reason, forEndOf: id) } }
 
-    /// Why a session ended lately without its viewer's doing, or is about to; nil if it did not.
+    /// The reason for the end of a session, not by its viewer, that was lately or is about to come; nil for none.
     package func reasonForEnd(of id: String) -> EndReason? { state.withLock { $0.reasonForEnd(of: id) } }
 }

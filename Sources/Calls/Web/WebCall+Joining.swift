@@ -7,7 +7,7 @@ import Synchronization
 import Time
 import WebRTC
 
-/// How viewers come in: offers, places and limits.
+/// The coming of viewers: offers, places and limits.
 extension WebCall {
     /// A viewer that has a place and no peer yet.
     private struct Newcomer: Sendable {
@@ -20,8 +20,8 @@ extension WebCall {
     /// Answers an offer, or refuses. The completion is called once, on any thread.
     ///
     /// - Parameters:
-    ///   - name: what the viewer says of itself; may be empty.
-    ///   - key: by what it is recognized later; nil for nothing.
+    ///   - name: the viewer's own name; may be empty.
+    ///   - key: identifies it later; nil if nothing does.
     ///   - trickles: whether it asks for candidates that are found after the answer.
     package func join(
         offer: String,
@@ -44,7 +44,7 @@ extension WebCall {
         }
     }
 
-    /// Tells of a newcomer that finds no place, or has lost it again.
+    /// Reports a newcomer that finds no place, or has lost it again.
     private func tellingWhereFull(
         _ viewer: PeerConnection.Other,
         in loop: PeerLoop,
@@ -77,7 +77,7 @@ extension WebCall {
         state.withLock { $0.places.take(newcomer.id, from: address, now: loop.now) }
         guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
         end(other, in: loop)
-        // The port of the other one is free in the next round, and perhaps no other port.
+        // In the next round, the port of the other one is free. Perhaps no other port is.
         perform(orRefuse: completion) { [self] loop throws(Refusal) in
             try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in try add(newcomer, in: loop) }
         }
@@ -101,7 +101,7 @@ extension WebCall {
         state.withLock { $0.sessions[id] = session }
     }
 
-    /// The place that somebody gets who comes now.
+    /// The place for a newcomer.
     private func vacancy(for address: String, at now: Instant) throws(Refusal) -> ViewerPlaces.Vacancy {
         let vacancy = state.withLock { $0.places.vacancy(for: address, now: now) }
         switch vacancy {
@@ -111,7 +111,7 @@ extension WebCall {
         }
     }
 
-    /// Ends the session of a viewer that has not connected, as its place is another one's.
+    /// Ends the session of a viewer that has not connected, for another viewer.
     private func end(_ id: String, in loop: PeerLoop) {
         let session = state.withLock { state in
             state.places.leave(id)
@@ -120,13 +120,13 @@ extension WebCall {
         session?.connection.close(as: .busy, in: loop)
     }
 
-    /// Why nothing is read that comes from an address; nil if it is.
+    /// The refusal to read requests from an address; nil if they are read.
     func refusalToRead(from address: String) -> Refusal? {
         let now: Instant = MonotonicClock.now()
         return access.atGate { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
     }
 
-    /// Why an offer would be refused now, as far as that shows without a peer; nil if it would not. Nobody needs to be asked about it.
+    /// The refusal of an offer, as far as that shows without a peer; nil if it is acceptable. Nobody is asked about refused offers.
     func refusal(of offer: String, from address: String, name: String) -> Refusal? {
         let now: Instant = MonotonicClock.now()
         do throws(Refusal) {

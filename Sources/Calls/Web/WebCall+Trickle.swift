@@ -4,11 +4,11 @@ import Synchronization
 import Time
 import WebRTC
 
-/// Candidates and credentials that viewers send after their offers, and this side's candidates that are found after the answer.
+/// Candidates and credentials of viewers after their offers, and this side's candidates after its answer.
 extension WebCall {
     /// Takes a fragment with candidates or new credentials. The completion is called once, on any thread.
     ///
-    /// - Parameter address: where the fragment came from, perhaps not the address from which the viewer joined.
+    /// - Parameter address: the sender's, perhaps not the address from which the viewer joined.
     package func trickle(
         _ fragment: String,
         to id: String,
@@ -69,8 +69,7 @@ extension WebCall {
         )
     }
 
-    /// Tells a viewer of candidates that were found since it was answered, or since it has asked last. A fragment that brings nothing
-    /// waits for some.
+    /// Tells a viewer the candidates that were found since its last answer. An empty fragment waits for some.
     ///
     /// - Returns: nil if the completion gets the outcome later.
     private func tellLate(

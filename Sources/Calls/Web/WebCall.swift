@@ -8,10 +8,8 @@ import Synchronization
 import Time
 import WebRTC
 
-/// Lets viewers in: each makes an offer, which is answered, and may change or end its session later. `PeerGroup` sends to the
-/// viewers.
-///
-/// Any thread may ask; all is done on the network thread of the peers.
+/// Lets viewers in. Each makes an offer, and may change or end its session later. `PeerGroup` sends to the viewers. Any thread may ask. The
+/// work is done on the network thread of the peers.
 package final class WebCall: Sendable {
     let host: CallHost
     let peers: PeerGroup
@@ -19,7 +17,7 @@ package final class WebCall: Sendable {
     let state: Mutex<ViewerSessions>
 
     /// - Parameters:
-    ///   - host: is told who comes and leaves, on the network thread; close its network to end the call.
+    ///   - host: gets the reports on the network thread. Close its network to end the call.
     ///   - viewerLimit: the most viewers; there are fewer places if there are fewer ports.
     package init(in host: CallHost, viewerLimit: Int) throws {
         (self.host, peers) = (host, try host.network.peers())
@@ -30,7 +28,7 @@ package final class WebCall: Sendable {
 
     var access: AccessControl { host.access }
 
-    /// Does a task in the next round of the network thread. If that is impossible, or the task throws, the completion gets why.
+    /// Does a task in the next round of the network thread. If that is impossible, or the task throws, the completion gets the refusal.
     func perform(
         orRefuse completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void,
         _ task: @escaping @Sendable (PeerLoop) throws(Refusal) -> Void
@@ -84,7 +82,7 @@ package final class WebCall: Sendable {
         completion(.failure(.noRelay))
     }
 
-    /// Why a viewer gets no answer whose session has ended.
+    /// The refusal of a viewer whose session has ended before the answer.
     private func refusal(after reason: EndReason) -> Refusal {
         switch reason {
         case .kicked: .kicked
@@ -94,9 +92,9 @@ package final class WebCall: Sendable {
         }
     }
 
-    // MARK: - What is known of viewers
+    // MARK: - Viewers
 
-    /// That of a session; nil if there is none, or it has ended.
+    /// Nil if there is no such session, or it has ended.
     func peer(of id: String, in loop: PeerLoop) -> Peer? {
         state.withLock { $0.sessions[id] }?.connection.peer(in: loop)
     }
