@@ -11,15 +11,13 @@ package final class AccessControl: Sendable {
 
     /// The sender's side of the access control.
     package struct Outlets: Sendable {
-        /// Asks for a call of `turn` before the instant that the last one returned.
+        /// Asks for a call of `turn` before the instant that the last one returned. Called on any thread.
         package var wake: @Sendable () -> Void
+        /// Gets the events, one after the other, on any thread.
         package var tell: @Sendable (AccessEvent) -> Void
+        /// Gets participants whose time is over, with their former rights, in the manner of `tell`.
         package var ended: @Sendable (ParticipantID, Rights) -> Void
 
-        /// - Parameters:
-        ///   - wake: called on any thread.
-        ///   - tell: gets the events, one after the other, on any thread.
-        ///   - ended: gets participants whose time is over, with their former rights, in the manner of `tell`.
         package init(
             wake: @escaping @Sendable () -> Void,
             tell: @escaping @Sendable (AccessEvent) -> Void,

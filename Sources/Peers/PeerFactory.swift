@@ -13,7 +13,7 @@ struct PeerFactory {
     let silent = SilentServers()
     private let ice: ICEAgent.Configuration
     private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
-    private var random = SystemRandomNumberGenerator()
+    var random = SystemRandomNumberGenerator()
     private var lastNumber: Int
 
     /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
@@ -52,7 +52,4 @@ struct PeerFactory {
     ) -> StreamBundle {
         StreamBundle(sources, pace: pace, audience: audience, opensSpeakers: true, clock: clock, using: &random)
     }
-
-    /// The streams that a peer sends; nil for none.
-    mutating func incoming(_ agreement: Agreement) -> IncomingBundle? { agreement.incoming(using: &random) }
 }

@@ -26,7 +26,7 @@ extension PeerLoop {
         let link = Peer.Link(
             transport: transport,
             streams: factory.bundle(sources, histories.pace, for: .one),
-            incoming: factory.incoming(agreement),
+            incoming: agreement.incoming(using: &factory.random),
             audience: .one
         )
         return add(factory.nextID(), at: place, agreement, over: link, delegate)
@@ -72,7 +72,7 @@ extension PeerLoop {
         let link = Peer.Link(
             transport: offered.transport,
             streams: streams,
-            incoming: factory.incoming(agreement),
+            incoming: agreement.incoming(using: &factory.random),
             audience: offered.audience
         )
         let peer = add(id, at: place, agreement, over: link, delegate)

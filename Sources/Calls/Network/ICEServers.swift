@@ -35,14 +35,9 @@ package struct ICEServers: Sendable {
         _ transport: TURNTransport,
         _ credentials: TURNCredentials
     ) throws(UnresolvedHost) {
-        let relaying: ICEServer.Relaying
-        switch transport {
-        case .udp: relaying = .udp
-        case .tcp: relaying = .tcp
-        case .tls: return secure.append((name, host, port, credentials))
-        }
-        let address = try SocketAddress.resolve(host: host, port: port)
-        add(WatchedServer(name, .turn(address: address.host, port: port, relaying, credentials)))
+        if transport == .tls { return secure.append((name, host, port, credentials)) }
+        let address = try SocketAddress.resolve(host: host, port: port).host
+        add(WatchedServer(name, .turn(address: address, port: port, transport == .udp ? .udp : .tcp, credentials)))
     }
 
     private mutating func add(_ server: WatchedServer) {

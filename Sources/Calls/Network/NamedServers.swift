@@ -93,31 +93,31 @@ package final class NamedServers: Sendable {
         let places = Set(secure.map { TURNPlace(host: $0.host, port: $0.port) })
         let tunnels = lead(to: places, from: loopback, for: call)
         return servers.compactMap { server -> WatchedServer? in
+            let port = server.port
             do throws(UnresolvedHost) {
+                func address() throws(UnresolvedHost) -> String {
+                    try SocketAddress.resolve(host: server.host, port: port).host
+                }
                 switch server.service {
                 case .turn(.tls, let username, let password):
-                    let place = TURNPlace(host: server.host, port: server.port)
-                    guard let (tunnel, failure) = tunnels[place].map({ ($0.tunnel, $0.failure) }) else { return nil }
+                    guard let relay = tunnels[TURNPlace(host: server.host, port: port)] else { return nil }
                     let login = TURNCredentials.password(username: username, password: password)
-                    let relay = ICEServer.turn(address: loopback, port: tunnel.port, .tcp, login)
-                    return WatchedServer(server.name, relay, namedBy: call) {
-                        failure.last.map {
+                    let near = ICEServer.turn(address: loopback, port: relay.tunnel.port, .tcp, login)
+                    return WatchedServer(server.name, near, namedBy: call) {
+                        relay.failure.last.map {
                             "the relay \(server.host), which \(call) names, cannot be used: \($0.sentence(naming: server.name))"
                         }
                     }
                 case .turn(let transport, let username, let password):
-                    let address = try SocketAddress.resolve(host: server.host, port: server.port)
                     let login = TURNCredentials.password(username: username, password: password)
-                    let relaying = transport == .udp ? ICEServer.Relaying.udp : .tcp
-                    let relay = ICEServer.turn(address: address.host, port: server.port, relaying, login)
-                    return WatchedServer(server.name, relay, namedBy: call)
-                case .stun:
-                    let address = try SocketAddress.resolve(host: server.host, port: server.port)
-                    return WatchedServer(
-                        server.name,
-                        .stun(address: address.host, port: server.port),
-                        namedBy: call
+                    let relay = ICEServer.turn(
+                        address: try address(),
+                        port: port,
+                        transport == .udp ? .udp : .tcp,
+                        login
                     )
+                    return WatchedServer(server.name, relay, namedBy: call)
+                case .stun: return WatchedServer(server.name, .stun(address: try address(), port: port), namedBy: call)
                 }
             } catch {
                 report(.note("\(call) names a relay that cannot be used: \(error)"))

@@ -165,7 +165,7 @@ package final class RoomCall: Call {
         case .addCandidate(let line): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
-            let key = GuestKey(of: "\(certificate)")
+            let key = GuestKey(sha256(of: "\(certificate)"))
             guard host.access.asks, host.access.read({ $0.guest(key) }) != nil else { break }
             state.withLock { $0.key = key }
             change { session, _ in session.recognized() }
@@ -236,7 +236,7 @@ package final class RoomCall: Call {
     /// Knocks for the other member, unless it is a guest.
     private func ask(name: String, note: String, _ certificate: Fingerprint?) {
         guard host.access.asks else { return }
-        let key = certificate.flatMap { GuestKey(of: "\($0)") }
+        let key = certificate.flatMap { GuestKey(sha256(of: "\($0)")) }
         let question = state.withLock { state in
             (state.key, state.knock) = (key, nil)
             state.questions += 1

@@ -18,23 +18,6 @@ package final class RoomService: Sendable {
         package init() {}
     }
 
-    /// An event in the rooms, for a log.
-    package enum Event: Sendable, CustomStringConvertible {
-        case joined(room: String)
-        case left(room: String)
-        case full(room: String)
-        case ignored(String)
-
-        package var description: String {
-            switch self {
-            case .joined(let room): "somebody came into room \(room)"
-            case .left(let room): "somebody left room \(room)"
-            case .full(let room): "somebody was turned away, as room \(room) is full"
-            case .ignored(let what): "ignored of a client: \(what)"
-            }
-        }
-    }
-
     /// The default path of clients of Socket.IO.
     private static let path = "/socket.io/"
 
@@ -43,8 +26,8 @@ package final class RoomService: Sendable {
 
     /// - Parameters:
     ///   - http: the server of the requests.
-    ///   - note: gets the events, on the server's thread.
-    package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (Event) -> Void) {
+    ///   - note: gets sentences about events for a log, on the server's thread.
+    package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (String) -> Void) {
         iceServerLinks = configuration.iceServerLinks
         var settings = EngineSession.Settings()
         // An offer of a browser has 10 kB at the most.
@@ -81,14 +64,14 @@ package final class RoomService: Sendable {
 struct Rooms: Sendable {
     private(set) var server: RoomServer
     private let otherJoinedName: RoomEvent.OtherJoinedName
-    private let note: @Sendable (RoomService.Event) -> Void
+    private let note: @Sendable (String) -> Void
     /// Clients of which an ignored event was logged already, so that they cannot fill the log.
     private var blamed: Set<String> = []
 
     init(
         server: RoomServer,
         otherJoinedName: RoomEvent.OtherJoinedName,
-        note: @escaping @Sendable (RoomService.Event) -> Void
+        note: @escaping @Sendable (String) -> Void
     ) {
         (self.server, self.otherJoinedName, self.note) = (server, otherJoinedName, note)
     }
@@ -114,14 +97,15 @@ struct Rooms: Sendable {
         case .send(let event, let client):
             sockets.send(event.packet(otherJoinedAs: otherJoinedName), to: client)
             switch event {
-            case .joined(let room, _): note(.joined(room: room))
-            case .leaved(let room, _): note(.left(room: room))
-            case .full(let room, _) where room.utf8.count <= RoomEvent.longestRoom: note(.full(room: room))
+            case .joined(let room, _): note("somebody came into room \(room)")
+            case .leaved(let room, _): note("somebody left room \(room)")
+            case .full(let room, _) where room.utf8.count <= RoomEvent.longestRoom:
+                note("somebody was turned away, as room \(room) is full")
             default: break
             }
         case .relay(let packet, let client): sockets.send(packet, to: client)
         case .disconnect(let client): sockets.disconnect(client)
-        case .ignored(let client, let what): if blamed.insert(client).inserted { note(.ignored(what)) }
+        case .ignored(let client, let what): if blamed.insert(client).inserted { note("ignored of a client: \(what)") }
         }
     }
 }

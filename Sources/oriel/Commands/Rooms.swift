@@ -68,7 +68,7 @@ struct Rooms: ParsableCommand {
         configuration.mostHeldGets = max(limits.connections / 4, 16)
         let http = HTTPServer(limits: limits, proxies: server.proxies)
         defer { http.close() }
-        let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
+        let rooms = RoomService(configuration, of: http, note: Console.note)
         let listener = try http.listen(
             on: server.listen,
             tls: tls?.current,
