@@ -102,10 +102,7 @@ package struct AccessEngine: Sendable {
     }
 
     /// The outputs since the last call, in order.
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Doors
 

@@ -98,8 +98,7 @@ final class EngineDriver<Machine: Engine>: Sendable {
         state.withLock { state in
             guard !state.isPerforming, !state.outputs.isEmpty else { return nil }
             state.isPerforming = true
-            defer { state.outputs = [] }
-            return state.outputs
+            return exchange(&state.outputs, with: [])
         }
     }
 }

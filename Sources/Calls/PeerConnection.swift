@@ -191,10 +191,7 @@ final class PeerConnection: PeerDelegate {
     /// Says goodbye. No signal follows.
     func close() {
         perform { [self] loop in
-            let stage = stage.withLock { stage in
-                defer { stage = .over }
-                return stage
-            }
+            let stage = stage.withLock { exchange(&$0, with: .over) }
             switch stage {
             case .offered(let id, _): loop.withdrawOffer(id)
             case .peer(let id, _, _):
@@ -265,12 +262,7 @@ final class PeerConnection: PeerDelegate {
     }
 
     private func tell(end why: String, _ reason: EndReason, isFinal: Bool) {
-        let wasOver = stage.withLock { stage in
-            defer { stage = .over }
-            if case .over = stage { return true }
-            return false
-        }
-        guard !wasOver else { return }
+        if case .over = stage.withLock({ exchange(&$0, with: .over) }) { return }
         other.receiver?.end()
         signalled(.ended(why: why, reason, isFinal: isFinal), self)
     }

@@ -193,10 +193,7 @@ struct PeerRouter {
     mutating func requestAllKeyframes() { requestedKeyframes += renditionsInUse }
 
     /// The renditions with requests since the last call.
-    mutating func takeKeyframeRequests() -> [Rendition.ID] {
-        defer { requestedKeyframes.removeAll() }
-        return requestedKeyframes
-    }
+    mutating func takeKeyframeRequests() -> [Rendition.ID] { exchange(&requestedKeyframes, with: []) }
 
     /// The renditions that peers get, and those that they wait for.
     var renditionsInUse: Set<Rendition.ID> {

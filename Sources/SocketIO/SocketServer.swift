@@ -60,10 +60,7 @@ package struct SocketServer: Sendable {
 
     package var nextDeadline: Instant? { engine.nextDeadline }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Actions of clients
 

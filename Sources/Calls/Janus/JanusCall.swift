@@ -89,19 +89,13 @@ package final class JanusCall: Call {
         case .abandonProposal: state.withLock(\.peer)?.abandonProposal()
         case .retrying(let why):
             // Told once for each loss.
-            let isNews = state.withLock { state in
-                defer { state.isLost = true }
-                return !state.isLost
-            }
+            let isNews = state.withLock { !exchange(&$0.isLost, with: true) }
             if isNews { host.tell(.away(why: why, isNews: true), "\(why); trying again") }
         case .resumed:
             state.withLock { $0.isLost = false }
             host.tell(.standing(nil), "the server is there again, and the picture went on")
         case .ended(let end):
-            let isNews = state.withLock { state in
-                defer { state.hasToldEnd = true }
-                return !state.hasToldEnd
-            }
+            let isNews = state.withLock { !exchange(&$0.hasToldEnd, with: true) }
             if isNews { host.report(.ended(end)) }
         }
     }

@@ -107,10 +107,7 @@ package struct JanusSession: Sendable {
         }
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - The WebSocket
 

@@ -134,10 +134,7 @@ package final class CallNetwork: Sendable {
 
     /// Says goodbye to the peers.
     package func close() {
-        let parts = parts.withLock { parts in
-            defer { parts = Parts(isClosed: true) }
-            return parts
-        }
+        let parts = parts.withLock { exchange(&$0, with: Parts(isClosed: true)) }
         parts.client?.close()
         parts.peers?.close()
         parts.prober?.close()

@@ -78,12 +78,7 @@ final class TunnelFailure: Sendable {
     var last: WebClientError? { error.withLock(\.self) }
 
     /// Returns whether it differs from the last one.
-    func note(_ failure: WebClientError) -> Bool {
-        error.withLock { error in
-            defer { error = failure }
-            return error != failure
-        }
-    }
+    func note(_ failure: WebClientError) -> Bool { error.withLock { exchange(&$0, with: failure) != failure } }
 }
 
 extension ICEAgent.Configuration {

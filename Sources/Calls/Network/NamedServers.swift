@@ -156,12 +156,9 @@ package final class NamedServers: Sendable {
 
     /// Ends the probes and the tunnels. Call it after the peers have ended.
     package func close() {
-        let (probers, tunnels) = state.withLock { state in
-            defer { state = State(isClosed: true) }
-            return (Array(state.probers.values), state.tunnels.values.flatMap(\.values))
-        }
-        for prober in probers { prober.close() }
-        for tunnel in tunnels { tunnel.tunnel.close() }
+        let state = state.withLock { exchange(&$0, with: State(isClosed: true)) }
+        for prober in state.probers.values { prober.close() }
+        for tunnel in state.tunnels.values.flatMap(\.values) { tunnel.tunnel.close() }
     }
 }
 

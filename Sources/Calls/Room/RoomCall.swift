@@ -116,10 +116,7 @@ package final class RoomCall: Call {
             change { session, now in session.received(event, now: now) }
         case .disconnected(let reason, let retryAt):
             let sentence = reason.sentence(about: "\(address.server)")
-            let (isFirst, hasJoined) = state.withLock { state in
-                defer { state.isLost = true }
-                return (!state.isLost, state.hasJoined)
-            }
+            let (isFirst, hasJoined) = state.withLock { (!exchange(&$0.isLost, with: true), $0.hasJoined) }
             if retryAt == nil || !hasJoined { return end(CallEnd(.unavailable, sentence)) }
             if isFirst { host.tell(.away(why: sentence, isNews: true), "\(sentence); trying again") }
             change { session, now in session.lost(now: now) }
@@ -215,10 +212,7 @@ package final class RoomCall: Call {
     }
 
     private func end(_ end: CallEnd?) {
-        let wasOver = state.withLock { state in
-            defer { state.isOver = true }
-            return state.isOver
-        }
+        let wasOver = state.withLock { exchange(&$0.isOver, with: true) }
         if wasOver { return }
         connection.withLock { $0.take() }?.close()
         closePeer()
@@ -303,10 +297,7 @@ package final class RoomCall: Call {
         case .found, .gathered, .proposed, .migrating: break
         case .connected(let codec):
             let id = peer.id
-            let former = state.withLock { state in
-                defer { state.participant = id }
-                return state.participant
-            }
+            let former = state.withLock { exchange(&$0.participant, with: id) }
             // The other member has come again after an unnoticed end.
             if let former, former != id { tellLeft(former, EndReason.lost.deed, .lost) }
             // It may only show its own picture.

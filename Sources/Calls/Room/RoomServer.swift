@@ -44,10 +44,7 @@ package struct RoomServer: Sendable {
     /// The members of a room, in the order of their coming.
     func members(of room: String) -> [String] { rooms[room] ?? [] }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Events of clients
 

@@ -121,10 +121,7 @@ package struct RoomSession: Sendable {
         [retryAt, offerAt, other?.nextDeadline, comer?.nextDeadline].compactMap(\.self).min()
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Events
 

@@ -32,10 +32,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
 
         mutating func tick(now: Instant) { change(now: now) { $0.tick(now: now) } }
 
-        mutating func takeOutputs() -> [EngineServer.Action] {
-            defer { actions = [] }
-            return actions
-        }
+        mutating func takeOutputs() -> [EngineServer.Action] { exchange(&actions, with: []) }
 
         mutating func change(now: Instant, _ body: (inout Server) -> Void) {
             body(&server)

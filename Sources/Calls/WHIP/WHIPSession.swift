@@ -81,10 +81,7 @@ package struct WHIPSession: Sendable {
 
     package var nextDeadline: Instant? { if case .waiting(let until, _) = state { until } else { nil } }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Events
 

@@ -31,10 +31,7 @@ struct LateCandidates: Sendable {
     /// Lets a request wait for further candidates; `isComplete` must be false.
     ///
     /// - Returns: the request that waited before, to be called with nil.
-    mutating func wait(_ next: @escaping Waiter) -> Waiter? {
-        defer { waiter = next }
-        return waiter
-    }
+    mutating func wait(_ next: @escaping Waiter) -> Waiter? { exchange(&waiter, with: next) }
 
     /// Forgets the kept candidates, as the viewer gets them in another way.
     mutating func forget() { untold = nil }

@@ -144,10 +144,7 @@ final class SnapshotDesk: Sendable {
     }
 
     private func finish(_ snapshot: Snapshot) {
-        let waiting = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
-        }
+        let waiting = state.withLock { exchange(&$0.waiting, with: []) }
         for completion in waiting { completion(snapshot) }
     }
 

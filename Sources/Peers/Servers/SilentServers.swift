@@ -16,8 +16,5 @@ final class SilentServers {
     func doubt() { isInDoubt = true }
 
     /// The answer is given once.
-    func takeDoubt() -> Bool {
-        defer { isInDoubt = false }
-        return isInDoubt
-    }
+    func takeDoubt() -> Bool { exchange(&isInDoubt, with: false) }
 }

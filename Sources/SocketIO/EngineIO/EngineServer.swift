@@ -93,10 +93,7 @@ package struct EngineServer: Sendable {
         return min(due, sessions.nextDeadline ?? due)
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Actions of clients
 
