@@ -111,8 +111,9 @@ package final class AccessControl: Sendable {
     }
 
     /// Asks the gate, which strangers can keep busy.
-    package func atGate<Result: Sendable>(_ body: (inout Gate) -> Result) -> Result {
-        gate.withLock { body(&$0) }
+    package func atGate<Result: Sendable>(_ body: (inout Gate, Instant) -> Result) -> Result {
+        let now: Instant = MonotonicClock.now()
+        return gate.withLock { body(&$0, now) }
     }
 
     /// Adds a knock. `decided` is called once, on any thread, unless nil is returned.

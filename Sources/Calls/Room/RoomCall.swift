@@ -181,9 +181,7 @@ package final class RoomCall: Call {
             let id = state.withLock { $0.participant.take() }
             tellLeft(id, why ?? reason.deed, reason)
         case .turnedAway:
-            let now: Instant = MonotonicClock.now()
-            let isDue = host.access.atGate { $0.isToldRefusal(of: "\(address)", now: now) }
-            if isDue {
+            if host.access.atGate({ $0.isToldRefusal(of: "\(address)", now: $1) }) {
                 host.tell(
                     .refused(CallReport.Participant(nil), .busy),
                     "a third member of the room was told that this side is busy"

@@ -122,46 +122,32 @@ final class SocketConnection: Sendable {
     // MARK: - Polling
 
     private func get(sid: String?) {
-        request { round in
-            let pending = web.send(
-                .GET,
-                target("polling", sid: sid),
-                of: origin,
-                timeout: Self.requestTimeout
-            ) { [self] result in
-                finish(result, of: round) { $0.getAnswered(status: $1.status, $1.body, now: $2) }
-            }
-            state.withLock { $0.gets = [pending] }
-        }
+        let pending = send(.GET, sid: sid) { $0.getAnswered(status: $1.status, $1.body, now: $2) }
+        state.withLock { $0.gets = [pending] }
     }
 
     private func post(sid: String, _ body: [UInt8]) {
-        request { round in
-            web.send(
-                .POST,
-                target("polling", sid: sid),
-                of: origin,
-                ["Content-Type": "text/plain; charset=UTF-8"],
-                body: body,
-                timeout: Self.requestTimeout
-            ) { [self] result in
-                finish(result, of: round) { $0.postAnswered(status: $1.status, now: $2) }
-            }
-        }
+        let type: HTTPHeaders = ["Content-Type": "text/plain; charset=UTF-8"]
+        _ = send(.POST, sid: sid, type, body) { $0.postAnswered(status: $1.status, now: $2) }
     }
 
-    private func request(_ body: (_ round: Int) -> Void) { body(state.withLock(\.requestRound)) }
-
-    private func finish(
-        _ result: Result<WebClient.Response, WebClientError>,
-        of round: Int,
-        _ body: (inout SocketClient, WebClient.Response, Instant) -> Void
-    ) {
-        guard state.withLock({ $0.requestRound == round }) else { return }
-        change { client, now in
-            switch result {
-            case .success(let response): body(&client, response, now)
-            case .failure(let error): client.requestFailed("\(error)", now: now)
+    private func send(
+        _ method: HTTPMethod,
+        sid: String?,
+        _ headers: HTTPHeaders = [:],
+        _ body: [UInt8] = [],
+        answered: @escaping @Sendable (inout SocketClient, WebClient.Response, Instant) -> Void
+    ) -> WebClient.Pending {
+        let round = state.withLock(\.requestRound)
+        let target = target("polling", sid: sid)
+        return web.send(method, target, of: origin, headers, body: body, timeout: Self.requestTimeout) {
+            [self] result in
+            guard state.withLock({ $0.requestRound == round }) else { return }
+            change { client, now in
+                switch result {
+                case .success(let response): answered(&client, response, now)
+                case .failure(let error): client.requestFailed("\(error)", now: now)
+                }
             }
         }
     }

@@ -85,7 +85,7 @@ extension WHIPSession {
         switch result {
         case .success(let response) where [404, 410].contains(response.status): lose(now: now)
         // If it cannot be asked, this side's own network may be gone for a while.
-        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", after: nil, now: now)
+        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", now: now)
         case .success where publication.silences >= Self.silencesOfLoss && publication.canRestart:
             // It has the session, and another path may lead there.
             if publication.change == nil {
@@ -97,7 +97,7 @@ extension WHIPSession {
         }
     }
 
-    private mutating func lose(now: Instant) { retry("\(endpoint.origin) has lost the session", after: nil, now: now) }
+    private mutating func lose(now: Instant) { retry("\(endpoint.origin) has lost the session", now: now) }
 
     // MARK: - Changing it
 

@@ -103,6 +103,7 @@ package struct WHIPSession: Sendable {
         if case .leaving(let url) = state { return finishLeaving(response, from: url) }
         guard case .posting(let offer, let url, let redirects) = state else { return }
         let (status, reason) = ("status \(response.status)", reason(response))
+        let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
         switch response.status {
         case 201: take(response, from: url, now: now)
         case 307, 308: follow(response, with: offer, from: url, redirects)
@@ -111,11 +112,9 @@ package struct WHIPSession: Sendable {
         case 404, 405, 410, 501, 505:
             end(.unavailable, "is no endpoint of WHIP\(reason) (\(status)): check the address")
         case 408, 409, 425, 429, 503:
-            let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry("\(url.origin) has no room now\(reason) (\(status))", after: asked, now: now)
         case 400...499: end(.failed, "does not take the offer\(reason) (\(status))")
         case 500...599:
-            let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry(
                 "\(url.origin) has failed\(reason) (\(status)): tell its administrator if it stays so",
                 after: asked,
@@ -131,7 +130,7 @@ package struct WHIPSession: Sendable {
         guard case .posting = state else { return }
         switch error {
         // It was trusted before: another network may answer in its place.
-        case .untrusted where wasPublished: retry("\(error)", after: nil, now: now)
+        case .untrusted where wasPublished: retry("\(error)", now: now)
         case .untrusted, .trust: finish(CallEnd(.failed, "\(error)"))
         case .refused, .unreachable, .broken, .silent, .tooLarge:
             if !wasPublished { return finish(CallEnd(.unavailable, "\(error)")) }
@@ -155,7 +154,7 @@ package struct WHIPSession: Sendable {
             fallthrough
         case .offering, .posting:
             if isFinal { return finish(CallEnd(.failed, "\(endpoint.origin) \(why)")) }
-            retry("\(endpoint.origin) \(why)", after: nil, now: now)
+            retry("\(endpoint.origin) \(why)", now: now)
         case .idle, .waiting, .leaving, .ended: break
         }
     }
@@ -241,11 +240,7 @@ package struct WHIPSession: Sendable {
         guard now < since + Self.renewalTime else {
             return end(.failed, "refuses the token, which it took before\(reason) (status \(status)): renew the token")
         }
-        retry(
-            "\(url.origin) refuses the token, which it took before\(reason) (status \(status))",
-            after: nil,
-            now: now
-        )
+        retry("\(url.origin) refuses the token, which it took before\(reason) (status \(status))", now: now)
     }
 
     /// RFC 9725 §4.2: the answer, and where the session is, which some servers leave out.
@@ -276,7 +271,7 @@ package struct WHIPSession: Sendable {
         }
     }
 
-    mutating func retry(_ why: String, after asked: Duration?, now: Instant) {
+    mutating func retry(_ why: String, after asked: Duration? = nil, now: Instant) {
         let pause = backoff.fail()
         let wait = max(asked ?? pause, Self.shortestPause)
         state = .waiting(until: now + wait, isAsked: asked != nil && wait > Self.shortestPause)

@@ -32,13 +32,10 @@ extension WebCall {
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
-        viewer.admit = { [access] count in
-            let now: Instant = MonotonicClock.now()
-            return access.atGate { $0.limits.admit(count, of: address, now: now) }
-        }
+        viewer.admit = { [access] count in access.atGate { $0.limits.admit(count, of: address, now: $1) } }
         viewer.kick = { $0.close(as: .kicked) }
         perform(orRefuse: completion) { [self, viewer] loop throws(Refusal) in
-            try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in
+            try tellingWhereFull(viewer) { () throws(Refusal) in
                 try admit(viewer, offering: offer, in: loop, completion)
             }
         }
@@ -47,11 +44,10 @@ extension WebCall {
     /// Reports a newcomer that finds no place, or has lost it again.
     private func tellingWhereFull(
         _ viewer: PeerConnection.Other,
-        in loop: PeerLoop,
         _ body: () throws(Refusal) -> Void
     ) throws(Refusal) {
         do throws(Refusal) { try body() } catch {
-            if case .full = error { tell(error, to: viewer, at: loop.now) }
+            if case .full = error { tell(error, to: viewer) }
             throw error
         }
     }
@@ -65,8 +61,8 @@ extension WebCall {
         let address = viewer.place
         // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
-        let negotiation = try negotiate(offer, from: address, at: loop.now)
-        guard access.atGate({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
+        let negotiation = try negotiate(offer, from: address)
+        guard access.atGate({ $0.limits.mayStart(address, now: $1) }) else { throw .tooMany }
         var random = SystemRandomNumberGenerator()
         let newcomer = Newcomer(
             id: randomName(digits: 32, using: &random),
@@ -79,7 +75,7 @@ extension WebCall {
         end(other, in: loop)
         // In the next round, the port of the other one is free. Perhaps no other port is.
         perform(orRefuse: completion) { [self] loop throws(Refusal) in
-            try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in try add(newcomer, in: loop) }
+            try tellingWhereFull(viewer) { () throws(Refusal) in try add(newcomer, in: loop) }
         }
     }
 
@@ -122,29 +118,27 @@ extension WebCall {
 
     /// The refusal to read requests from an address; nil if they are read.
     func refusalToRead(from address: String) -> Refusal? {
-        let now: Instant = MonotonicClock.now()
-        return access.atGate { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
+        access.atGate { $0.limits.waitToBeRead(address, now: $1) }.map { .unread(retryAfter: $0) }
     }
 
     /// The refusal of an offer, as far as that shows without a peer; nil if it is acceptable. Nobody is asked about refused offers.
     func refusal(of offer: String, from address: String, name: String) -> Refusal? {
-        let now: Instant = MonotonicClock.now()
         do throws(Refusal) {
-            _ = try vacancy(for: address, at: now)
-            _ = try negotiate(offer, from: address, at: now)
+            _ = try vacancy(for: address, at: MonotonicClock.now())
+            _ = try negotiate(offer, from: address)
             return nil
         } catch {
             if case .full = error {
                 let viewer = PeerConnection.Other(place: address, name: name)
-                _ = peers.perform { [self] loop in tell(error, to: viewer, at: loop.now) }
+                _ = peers.perform { [self] _ in tell(error, to: viewer) }
             }
             return error
         }
     }
 
-    private func negotiate(_ offer: String, from address: String, at now: Instant) throws(Refusal) -> Negotiation {
+    private func negotiate(_ offer: String, from address: String) throws(Refusal) -> Negotiation {
         do throws(Refusal) { return try negotiate(offer) } catch {
-            access.atGate { $0.limits.noteUseless(address, now: now) }
+            access.atGate { $0.limits.noteUseless(address, now: $1) }
             throw error
         }
     }

@@ -40,8 +40,8 @@ package final class WebCall: Sendable {
     }
 
     /// Reports that a viewer was turned away, once a minute for each network.
-    func tell(_ refusal: Refusal, to viewer: PeerConnection.Other, at now: Instant) {
-        let isDue = access.atGate { $0.isToldRefusal(of: viewer.place, now: now) }
+    func tell(_ refusal: Refusal, to viewer: PeerConnection.Other) {
+        let isDue = access.atGate { $0.isToldRefusal(of: viewer.place, now: $1) }
         if isDue { host.report(.turnedAway(from: viewer.place, viewer.name, refusal)) }
     }
 
@@ -76,7 +76,7 @@ package final class WebCall: Sendable {
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         _ = peers.perform { [self] loop in
-            tell(.noRelay, to: session.connection.other, at: loop.now)
+            tell(.noRelay, to: session.connection.other)
             if let peer = session.connection.peer(in: loop) { loop.close(peer, .pathLost) }
         }
         completion(.failure(.noRelay))

@@ -104,8 +104,7 @@ package final class WebService: Sendable {
     private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
         let authorization = request.headers.first(name: "authorization")
         if authorization == nil, whep.isForSession(request) { return nil }
-        let now: Instant = MonotonicClock.now()
-        switch access.atGate({ $0.token.check(authorization, from: request.client, now: now) }) {
+        switch access.atGate({ $0.token.check(authorization, from: request.client, now: $1) }) {
         case .allowed: return nil
         case .wrongToken:
             return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
