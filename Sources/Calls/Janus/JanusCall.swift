@@ -2,7 +2,6 @@ import HTTP
 import Media
 import NIOHTTP1
 import Peers
-import Posix
 import RTP
 import Synchronization
 import Time

@@ -1,10 +1,8 @@
 package import HTTP
 import ICE
-import Media
 package import Peers
 package import Posix
 import Synchronization
-import Time
 
 /// The parts that all calls over WebRTC of a sender share: the peers, and the client for requests to servers. Each begins with the first call
 /// that needs it. Close it once.

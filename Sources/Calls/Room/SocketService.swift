@@ -28,9 +28,9 @@ package final class SocketService<Server: SocketTransport>: Sendable {
             (self.server, self.react) = (server, react)
         }
 
-        var nextDeadline: Instant? { server.nextDeadline }
+        var nextDeadline: Instant? { server.engine.nextDeadline }
 
-        mutating func tick(now: Instant) { change(now: now) { $0.tick(now: now) } }
+        mutating func tick(now: Instant) { change(now: now) { $0.engine.tick(now: now) } }
 
         mutating func takeOutputs() -> [EngineServer.Action] { exchange(&actions, with: []) }
 
@@ -82,10 +82,10 @@ package final class SocketService<Server: SocketTransport>: Sendable {
             return id
         }
         perform { server, now in
-            server.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
+            server.engine.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
         }
         request.disconnection.notify { [self] in
-            perform { $0.abort(request: id, now: $1) }
+            perform { $0.engine.abort(request: id, now: $1) }
             // A client that has closed only its sending half still waits.
             complete(id, Self.refusal(.badRequest))
         }
@@ -94,19 +94,19 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     /// The owner of the WebSocket that a request asks for; nil if it gets none.
     package func takeSocket(_ request: HTTPRequest) -> WebSocketOwner? {
         let query = Self.query(of: request)
-        guard isFor(request), driver.read({ $0.server.refusal(ofSocket: query) }) == nil else { return nil }
+        guard isFor(request), driver.read({ $0.server.engine.refusal(ofSocket: query) }) == nil else { return nil }
         let id = state.withLock { $0.newID() }
         return WebSocketOwner(
             opened: { [self] socket in
                 state.withLock { $0.sockets[id] = socket }
-                perform { $0.open(socket: id, query, now: $1) }
+                perform { $0.engine.open(socket: id, query, now: $1) }
             },
             received: { [self] message in
-                perform { $0.receive(EngineMessage(message), on: id, now: $1) }
+                perform { $0.engine.receive(EngineMessage(message), on: id, now: $1) }
             },
             closed: { [self] in
                 state.withLock { $0.sockets[id] = nil }
-                perform { $0.lost(socket: id, now: $1) }
+                perform { $0.engine.lost(socket: id, now: $1) }
             }
         )
     }

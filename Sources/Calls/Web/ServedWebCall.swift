@@ -1,7 +1,6 @@
 import Access
 package import HTTP
 import Media
-import Peers
 import Posix
 
 /// The settings of a web call.

@@ -1,4 +1,3 @@
-import ICE
 import WebRTC
 
 /// One viewer of a web call, from the negotiation to its end.

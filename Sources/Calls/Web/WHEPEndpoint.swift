@@ -149,33 +149,23 @@ struct WHEPEndpoint: Sendable {
     }
 
     private static func response(to refusal: Refusal) -> HTTPResponse {
-        .sentence(status(of: refusal), "\(refusal)", hints(refusal))
-    }
-
-    private static func status(of refusal: Refusal) -> HTTPResponseStatus {
-        switch refusal {
-        case .full, .noTransport, .noRelay, .closed: .serviceUnavailable
-        case .tooMany, .unread: .tooManyRequests
-        case .kicked: .forbidden
-        case .malformed: .badRequest
-        case .unacceptable(.noCommonCodec): .notAcceptable
-        case .unacceptable: .unprocessableEntity
-        }
+        // Some headers tell a page more than the sentence does.
+        let (status, headers): (HTTPResponseStatus, HTTPHeaders) =
+            switch refusal {
+            case .full: (.serviceUnavailable, ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue])
+            case .noRelay: (.serviceUnavailable, ["Retry-After": "5", "Oriel-Reason": EndReason.noRelay.rawValue])
+            case .noTransport, .closed: (.serviceUnavailable, ["Retry-After": "5"])
+            case .tooMany: (.tooManyRequests, ["Retry-After": "5"])
+            case .unread(let seconds): (.tooManyRequests, ["Retry-After": "\(seconds)"])
+            case .kicked: (.forbidden, hint(.kicked))
+            case .malformed: (.badRequest, [:])
+            case .unacceptable(.noCommonCodec): (.notAcceptable, [:])
+            case .unacceptable: (.unprocessableEntity, [:])
+            }
+        return .sentence(status, "\(refusal)", headers)
     }
 
     private static func hint(_ reason: EndReason) -> HTTPHeaders { ["Oriel-Reason": reason.rawValue] }
-
-    /// Headers that tell a page more than the sentence does.
-    private static func hints(_ refusal: Refusal) -> HTTPHeaders {
-        switch refusal {
-        case .full: ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue]
-        case .noRelay: ["Retry-After": "5", "Oriel-Reason": EndReason.noRelay.rawValue]
-        case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
-        case .unread(let seconds): ["Retry-After": "\(seconds)"]
-        case .kicked: hint(.kicked)
-        case .malformed, .unacceptable: [:]
-        }
-    }
 
     private static var unknown: HTTPResponse { .sentence(.notFound, "there is no such session") }
 

@@ -1,4 +1,3 @@
-import Media
 import Peers
 import Synchronization
 import WebRTC

@@ -1,7 +1,6 @@
 import Access
 import Media
 import Peers
-import Synchronization
 import Time
 
 /// Requests of viewers about sound: to speak, and to hear it sooner.

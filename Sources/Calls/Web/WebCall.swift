@@ -1,11 +1,9 @@
 import Access
 import Control
-import HTTP
 import Media
 import Peers
 import Posix
 import Synchronization
-import Time
 import WebRTC
 
 /// Lets viewers in. Each makes an offer, and may change or end its session later. `PeerGroup` sends to the viewers. Any thread may ask. The

@@ -2,8 +2,6 @@ import Access
 import Control
 package import HTTP
 import NIOHTTP1
-import Posix
-import Time
 
 /// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
 package final class WebService: Sendable {

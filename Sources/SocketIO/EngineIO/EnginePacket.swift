@@ -42,8 +42,18 @@ package enum EnginePacket: Sendable, Equatable {
 
     /// The packet as one frame of a WebSocket.
     package var frame: EngineMessage {
-        if case .message(.binary) = self { return .binary(rest) }
-        return .text([kind] + rest)
+        let (kind, rest): (String, [UInt8])
+        switch self {
+        case .open(let handshake): (kind, rest) = ("0", handshake.json)
+        case .close: (kind, rest) = ("1", [])
+        case .ping(let word): (kind, rest) = ("2", word)
+        case .pong(let word): (kind, rest) = ("3", word)
+        case .message(.text(let text)): (kind, rest) = ("4", text)
+        case .message(.binary(let bytes)): return .binary(bytes)
+        case .upgrade: (kind, rest) = ("5", [])
+        case .noop: (kind, rest) = ("6", [])
+        }
+        return .text(Array(kind.utf8) + rest)
     }
 
     /// Whether a client sends such packets in an open session.
@@ -51,27 +61,6 @@ package enum EnginePacket: Sendable, Equatable {
         switch self {
         case .message, .pong, .close: true
         case .open, .ping, .upgrade, .noop: false
-        }
-    }
-
-    private var kind: UInt8 {
-        switch self {
-        case .open: UInt8(ascii: "0")
-        case .close: UInt8(ascii: "1")
-        case .ping: UInt8(ascii: "2")
-        case .pong: UInt8(ascii: "3")
-        case .message: UInt8(ascii: "4")
-        case .upgrade: UInt8(ascii: "5")
-        case .noop: UInt8(ascii: "6")
-        }
-    }
-
-    private var rest: [UInt8] {
-        switch self {
-        case .open(let handshake): handshake.json
-        case .ping(let word), .pong(let word): word
-        case .message(.text(let bytes)), .message(.binary(let bytes)): bytes
-        case .close, .upgrade, .noop: []
         }
     }
 }
