@@ -211,13 +211,7 @@ package final class Peer {
 
     /// - Parameter rendition: nil for no picture.
     func status(_ rendition: Rendition?) -> PeerStatus {
-        PeerStatus(
-            id: id,
-            codec: rendition?.codec,
-            rung: rendition?.rung ?? 0,
-            isConnected: isConnected,
-            snapshot: snapshot(rendition)
-        )
+        PeerStatus(id: id, rendition: rendition, isConnected: isConnected, snapshot: snapshot(rendition))
     }
 
     private func snapshot(_ rendition: Rendition?) -> PeerSnapshot {

@@ -153,7 +153,7 @@ package final class PeerGroup: MediaSink {
 
     /// The target of the encoder whose frames a peer gets, in bits a second; nil if that has not begun.
     package func targetBitrate(for peer: PeerStatus) -> Int? {
-        peer.codec.flatMap { targetBitrates[configuration.renditions.rendition(of: $0, rung: peer.rung).id] }
+        peer.rendition.flatMap { targetBitrates[$0.id] }
     }
 
     /// Peers on the rendition's rung that take its codec go on with it, at a keyframe.

@@ -64,7 +64,7 @@ package final class PeerLoop {
             if work.isClosed { closeAll() } else { poll() }
             removeEnded()
             publish(to: group)
-            tellSignals()
+            for (peer, signal) in round.signals { peer.delegate.peer(peer.id, signalled: signal) }
             if factory.silent.takeDoubt() { configuration.serversDoubted() }
             if work.isClosed { return factory.loop.finish(from: now) }
             factory.loop.run(until: nextDeadline)
@@ -124,10 +124,6 @@ package final class PeerLoop {
     private func closeAll() {
         offers.removeAll()
         for peer in peers { close(peer, .closed) }
-    }
-
-    private func tellSignals() {
-        for (peer, signal) in round.signals { peer.delegate.peer(peer.id, signalled: signal) }
     }
 
     // MARK: - Media
@@ -211,8 +207,6 @@ package final class PeerLoop {
 
     // MARK: - Publishing
 
-    private func status(of peer: Peer) -> PeerStatus { peer.status(router.rendition(of: peer.id)) }
-
     private func publish(to group: PeerGroup) {
         if let elapsed = schedule.takeStatus(at: now) {
             for peer in peers { peer.measure(over: elapsed, at: now) }
@@ -230,7 +224,8 @@ package final class PeerLoop {
         if isNews {
             var totals = departed
             for peer in peers { totals.add(peer) }
-            group.publish(peers.map(status), totals, router.renditionsInUse)
+            let statuses = peers.map { $0.status(router.rendition(of: $0.id)) }
+            group.publish(statuses, totals, router.renditionsInUse)
         }
         if !keyframes.isEmpty { group.request(keyframes) }
     }

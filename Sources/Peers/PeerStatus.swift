@@ -6,10 +6,8 @@ import Time
 /// The status of a peer.
 package struct PeerStatus: Sendable {
     package let id: ParticipantID
-    /// Of the rendition that it gets; nil if it gets no picture.
-    package let codec: VideoCodec?
-    /// Of the rendition that it gets.
-    package let rung: Int
+    /// Nil if it gets no picture.
+    package let rendition: Rendition?
     package let isConnected: Bool
     /// Further facts for people, without the target of its encoder.
     package let snapshot: PeerSnapshot

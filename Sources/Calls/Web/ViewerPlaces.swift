@@ -53,13 +53,13 @@ struct ViewerPlaces {
         if waiting.count + connected.count < limit { return .free }
         let others = Dictionary(grouping: waiting.filter { $0.network != network }, by: \.network).values
         let most = others.max { ($0.count, $1[0].since) < ($1.count, $0[0].since) }
-        guard let most, most.count > own.count + 1 || most.count > own.count && isSlow(most[0], now) else {
+        guard let most,
+            most.count > own.count + 1 || most.count > own.count && now >= most[0].since + Self.connectingTime
+        else {
             return .none
         }
         return .insteadOf(most[0].id)
     }
-
-    private func isSlow(_ viewer: Waiting, _ now: Instant) -> Bool { now >= viewer.since + Self.connectingTime }
 
     /// Whether a viewer that has not connected still has its place.
     func isWaiting(_ id: String) -> Bool { waiting.contains { $0.id == id } }

@@ -107,7 +107,7 @@ package final class WebCall: Sendable {
         viewer.participant.talk = access.read { $0.talkState(of: peer.id) }
         return PageViewer(
             viewer,
-            rendition: peer.rung + 1,
+            rendition: (peer.rendition?.rung ?? 0) + 1,
             quantizer: work.quantizer,
             limit: work.limit,
             soundTarget: work.soundTarget

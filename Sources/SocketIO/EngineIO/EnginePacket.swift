@@ -1,5 +1,4 @@
 import FoundationEssentials
-import JSON
 
 /// A packet of Engine.IO, revision 4 (socketio/engine.io-protocol).
 package enum EnginePacket: Sendable, Equatable {
@@ -78,7 +77,7 @@ package enum EngineMessage: Sendable, Equatable {
 }
 
 /// The server's description of a session that it opens.
-package struct EngineHandshake: Sendable, Equatable {
+package struct EngineHandshake: Sendable, Equatable, Codable {
     package var sid: String
     /// Transports to which the session may upgrade.
     package var upgrades: [String]
@@ -92,28 +91,16 @@ package struct EngineHandshake: Sendable, Equatable {
 extension EngineHandshake {
     /// Nil if the text is no handshake, or its times are not between 1 ms and 1 day.
     fileprivate init?(_ text: [UInt8]) {
-        let json = JSONText(text)
-        guard let sid = json?["sid"]?.string, !sid.isEmpty, let upgrades = json?["upgrades"]?.elements,
-            let interval = json?["pingInterval"]?.integer, let timeout = json?["pingTimeout"]?.integer,
-            1...86_400_000 ~= interval, 1...86_400_000 ~= timeout
+        guard let handshake = try? JSONDecoder().decode(Self.self, from: Data(text)), !handshake.sid.isEmpty,
+            1...86_400_000 ~= handshake.pingInterval, 1...86_400_000 ~= handshake.pingTimeout
         else { return nil }
-        self.init(
-            sid: sid,
-            upgrades: upgrades.compactMap(\.string),
-            pingInterval: interval,
-            pingTimeout: timeout,
-            maxPayload: json?["maxPayload"]?.integer
-        )
+        self = handshake
     }
 
     fileprivate var json: [UInt8] {
-        let limit = maxPayload.map { [(name: "maxPayload", value: JSONText($0))] } ?? []
-        let rest = [
-            (name: "pingInterval", value: JSONText(pingInterval)), (name: "pingTimeout", value: JSONText(pingTimeout)),
-            (name: "sid", value: JSONText(string: sid)),
-            (name: "upgrades", value: JSONText(array: upgrades.map { JSONText(string: $0) })),
-        ]
-        return Array(JSONText(object: limit + rest).bytes)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array((try? encoder.encode(self)) ?? Data())
     }
 }
 
