@@ -56,8 +56,6 @@ package struct SocketServer: Sendable {
         maxPayload = settings.maxPayload
     }
 
-    package var sessionCount: Int { engine.sessionCount }
-
     package mutating func takeOutputs() -> [Output] {
         takeEngineOutputs()
         return exchange(&outputs, with: [])

@@ -106,6 +106,6 @@ import Time
         #expect(bench.send("40", "41", on: 1).closed == [])
         #expect(bench.wait(.milliseconds(9999)) == [])
         #expect(bench.wait(.milliseconds(1)) == [1])
-        #expect(bench.sockets.sessionCount == 0)
+        #expect(bench.sockets.engine.sessionCount == 0)
     }
 }
