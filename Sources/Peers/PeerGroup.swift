@@ -12,17 +12,10 @@ package import WebRTC
 /// the group: until then its thread keeps it alive.
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
-        /// The renditions that may be sent: the same number of rungs for each codec, at least one.
-        package let renditions: [Rendition]
-        /// The encoders'. Packets leave at up to five times that.
-        package let target: TargetBitrate
+        /// It has the same number of rungs for each codec, at least one. Packets leave at up to five times its target. Whether it offers sound is
+        /// asked for each offer; a peer whose offer asks for sound gets it anyway.
+        package let media: SentMedia
         package let ice: ICEAgent.Configuration
-        /// The horizon, before which no picture is sent, sent again, or sent to a new peer; nil for no limit. Called on the network thread.
-        package var horizon: @Sendable () -> Instant? = { nil }
-        /// The horizon of sound.
-        package var soundHorizon: @Sendable () -> Instant? = { nil }
-        /// Whether an offer has sound too; called for each. A peer whose offer asks for sound gets it anyway.
-        package var offersSound: @Sendable () -> Bool = { false }
         /// The number of the first peer.
         package var firstNumber = 1
         // The next three are called on the network thread.
@@ -33,11 +26,9 @@ package final class PeerGroup: MediaSink {
         /// A peer has waited for a STUN or TURN server in vain, or does without one that is silent.
         package var serversDoubted: @Sendable () -> Void = {}
 
-        package init(renditions: [Rendition], target: TargetBitrate, ice: ICEAgent.Configuration) {
-            (self.renditions, self.target, self.ice) = (renditions, target, ice)
-        }
+        package init(_ media: SentMedia, ice: ICEAgent.Configuration) { (self.media, self.ice) = (media, ice) }
 
-        func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
+        func rendition(_ id: Rendition.ID) -> Rendition { media.renditions.first { $0.id == id }! }
     }
 
     /// The input of a round of the network thread.
@@ -147,7 +138,7 @@ package final class PeerGroup: MediaSink {
 
     /// The targets of the encoders at work, in bits a second, as the links allow them.
     package var targetBitrates: [Rendition.ID: Int] {
-        let target = configuration.target.bitsPerSecond
+        let target = configuration.media.target.bitsPerSecond
         return shared.withLock { $0.capacities.mapValues { min($0.limit ?? target, target) } }
     }
 
@@ -167,7 +158,7 @@ package final class PeerGroup: MediaSink {
     /// Whether media goes by relays alone.
     package var isRelayOnly: Bool { configuration.ice.isRelayOnly }
     /// Whether an offer shall have the sound too.
-    package var offersSound: Bool { configuration.offersSound() }
+    package var offersSound: Bool { configuration.media.offersSound() }
     /// Local UDP ports, of which each peer needs one; nil for any.
     package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
 

@@ -95,7 +95,7 @@ extension PeerLoop {
             guard case .video(let usual) = stream.formats[0].codec else {
                 return (stream.formats[0].parameters, stream.isSent ? sound.history : SharedSound.makeHistory())
             }
-            let rendition = rendition ?? configuration.renditions.rendition(of: usual, rung: 0)
+            let rendition = rendition ?? configuration.media.renditions.rendition(of: usual, rung: 0)
             let history = stream.isSent ? histories.history(of: rendition) : histories.makeHistory(of: rendition)
             return (stream[rendition.codec] ?? stream.formats[0].parameters, history)
         }

@@ -47,7 +47,7 @@ package final class PeerLoop {
         self.configuration = configuration
         factory = PeerFactory(configuration, identity: identity, loop: loop, suspends: suspends)
         histories = RenditionHistories(configuration)
-        router = PeerRouter(configuration.renditions)
+        router = PeerRouter(configuration.media.renditions)
         let now: Instant = MonotonicClock.now()
         (round, schedule) = (Round(now: now), RoundSchedule(at: now))
     }
@@ -147,10 +147,10 @@ package final class PeerLoop {
 
     /// Forgets packets from before the horizon. A requested keyframe may be among them.
     private func forgetPast() {
-        if let horizon = configuration.soundHorizon(), sound.history.forget(takenBefore: horizon) {
+        if let horizon = configuration.media.soundHorizon(), sound.history.forget(takenBefore: horizon) {
             for peer in peers where peer.getsSound { peer.forgetHeld() }
         }
-        guard let horizon = configuration.horizon(), histories.forget(takenBefore: horizon) else { return }
+        guard let horizon = configuration.media.horizon(), histories.forget(takenBefore: horizon) else { return }
         for peer in peers { peer.forgetHeld() }
         router.requestAllKeyframes()
     }

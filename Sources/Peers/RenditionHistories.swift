@@ -15,7 +15,7 @@ struct RenditionHistories {
 
     init(_ configuration: PeerGroup.Configuration) {
         self.configuration = configuration
-        bitrate = configuration.target.bitsPerSecond
+        bitrate = configuration.media.target.bitsPerSecond
     }
 
     var pace: Pacer.Pace { .video(targetBitrate: UInt64(bitrate)) }
@@ -24,7 +24,7 @@ struct RenditionHistories {
     ///
     /// - Returns: whether it has changed.
     mutating func followTarget() -> Bool {
-        let target = configuration.target.bitsPerSecond
+        let target = configuration.media.target.bitsPerSecond
         guard target != bitrate else { return false }
         bitrate = target
         for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }

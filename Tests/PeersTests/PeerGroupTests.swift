@@ -27,6 +27,12 @@ import WebRTC
         a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n
         """
 
+    private static func media(_ target: TargetBitrate) -> SentMedia {
+        SentMedia(codecs: [[.vp8]], renditions: [rendition], target: target) { _ in
+        } removeSink: { _ in
+        }
+    }
+
     /// What was signalled, by peer.
     private final class Signals: PeerDelegate {
         let told = Mutex<[ParticipantID: [String]]>([:])
@@ -62,7 +68,7 @@ import WebRTC
     init() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
         sleep = try MachineSleep()
-        var configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        var configuration = PeerGroup.Configuration(Self.media(target), ice: ice)
         configuration.suspended = { [sleeps] time in sleeps.all.withLock { $0.append(time) } }
         group = try PeerGroup(configuration, suspends: sleep.watch())
     }
@@ -80,7 +86,7 @@ import WebRTC
     /// As of a sender that is started again: the number of a peer of the run before means no other one.
     @Test func theFirstNumberCanBeChosen() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        var configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        var configuration = PeerGroup.Configuration(Self.media(target), ice: ice)
         configuration.firstNumber = 701
         let group = try PeerGroup(configuration, suspends: nil)
         defer { group.close() }

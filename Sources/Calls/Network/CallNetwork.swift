@@ -1,5 +1,6 @@
 package import HTTP
 import ICE
+package import Media
 package import Peers
 package import Posix
 import Synchronization
@@ -149,9 +150,8 @@ package final class CallNetwork: Sendable {
             let trust = try TLSTrust(alsoTrusting: configuration.certificates, toSpeak: .turn)
             parts.tunnels = try ice.startTunnels(trust) { [weak self] in self?.doubtServers() }
         }
-        var group = PeerGroup.Configuration(renditions: media.renditions, target: media.target, ice: ice.configuration)
-        (group.horizon, group.soundHorizon) = (media.horizon, media.soundHorizon)
-        (group.offersSound, group.firstNumber) = (media.offersSound, configuration.firstNumber)
+        var group = PeerGroup.Configuration(media, ice: ice.configuration)
+        group.firstNumber = configuration.firstNumber
         group.suspended = { [weak self] in self?.slept(for: $0) }
         group.addressesChanged = { [weak self] in self?.networkChanged(to: $0) }
         group.serversDoubted = { [weak self] in self?.doubtServers() }
