@@ -108,10 +108,9 @@ extension HTTPServer.Limits {
     ///   - files: descriptors that the process may have open.
     ///   - viewers: the most that are let in.
     package init(files: Int, viewers: Int) {
-        self.init(
-            connections: min(max(files - 128 - 8 * viewers, 64), 4096),
-            connectionsOfOneNetwork: max(64, 2 * viewers),
-            unread: max(4 << 20, viewers * (64 << 10))
-        )
+        self.init()
+        connections = min(max(files - 128 - 8 * viewers, 64), 4096)
+        connectionsOfOneNetwork = max(64, 2 * viewers)
+        unread = max(4 << 20, viewers * (64 << 10))
     }
 }

@@ -84,14 +84,12 @@ struct Rooms: ParsableCommand {
     /// through a proxy that is not named: that gets half of the connections, one for each client.
     private var limits: HTTPServer.Limits {
         let connections = min(max(FileLimit.raise() - 64, 64), max(2 * maxClients, 128))
-        return HTTPServer.Limits(
-            connections: connections,
-            connectionsOfOneNetwork: connections,
-            bodySize: 128 * 1024,
-            // Messages of any client that have not come whole count too.
-            unread: 6 << 20,
-            unreadOfOneNetwork: 3 << 19
-        )
+        var limits = HTTPServer.Limits()
+        (limits.connections, limits.connectionsOfOneNetwork) = (connections, connections)
+        limits.bodySize = 128 * 1024
+        // Messages of any client that have not come whole count too.
+        (limits.unread, limits.unreadOfOneNetwork) = (6 << 20, 3 << 19)
+        return limits
     }
 }
 
