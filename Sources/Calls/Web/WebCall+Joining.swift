@@ -34,21 +34,8 @@ extension WebCall {
         var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
         viewer.admit = { [access] count in access.atGate { $0.limits.admit(count, of: address, now: $1) } }
         viewer.kick = { $0.close(as: .kicked) }
-        perform(orRefuse: completion) { [self, viewer] loop throws(Refusal) in
-            try tellingWhereFull(viewer) { () throws(Refusal) in
-                try admit(viewer, offering: offer, in: loop, completion)
-            }
-        }
-    }
-
-    /// Reports a newcomer that finds no place, or has lost it again.
-    private func tellingWhereFull(
-        _ viewer: PeerConnection.Other,
-        _ body: () throws(Refusal) -> Void
-    ) throws(Refusal) {
-        do throws(Refusal) { try body() } catch {
-            if case .full = error { tell(error, to: viewer) }
-            throw error
+        perform(for: viewer, orRefuse: completion) { [self, viewer] loop throws(Refusal) in
+            try admit(viewer, offering: offer, in: loop, completion)
         }
     }
 
@@ -74,9 +61,7 @@ extension WebCall {
         guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
         end(other, in: loop)
         // In the next round, the port of the other one is free. Perhaps no other port is.
-        perform(orRefuse: completion) { [self] loop throws(Refusal) in
-            try tellingWhereFull(viewer) { () throws(Refusal) in try add(newcomer, in: loop) }
-        }
+        perform(for: viewer, orRefuse: completion) { [self] loop throws(Refusal) in try add(newcomer, in: loop) }
     }
 
     private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {

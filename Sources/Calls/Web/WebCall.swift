@@ -26,13 +26,18 @@ package final class WebCall: Sendable {
 
     var access: AccessControl { host.access }
 
-    /// Does a task in the next round of the network thread. If that is impossible, or the task throws, the completion gets the refusal.
+    /// Does a task for a newcomer in the next round of the network thread. If that is impossible, or the task throws, the completion gets the
+    /// refusal.
     func perform(
+        for viewer: PeerConnection.Other,
         orRefuse completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void,
         _ task: @escaping @Sendable (PeerLoop) throws(Refusal) -> Void
     ) {
-        let isOpen = peers.perform { loop in
-            do throws(Refusal) { try task(loop) } catch { completion(.failure(error)) }
+        let isOpen = peers.perform { [self] loop in
+            do throws(Refusal) { try task(loop) } catch {
+                if case .full = error { tell(error, to: viewer) }
+                completion(.failure(error))
+            }
         }
         if !isOpen { completion(.failure(.closed)) }
     }
