@@ -51,7 +51,7 @@ final class PeerConnection: PeerDelegate {
         perform { [self] loop in
             let id = loop.offer(
                 [.screen(host.media.codecs, receives: other.receiver != nil)]
-                    + (peers.offersSound || other.takesVoice ? [.sound(receives: other.takesVoice)] : []),
+                    + (host.media.offersSound() || other.takesVoice ? [.sound(receives: other.takesVoice)] : []),
                 for: other.audience,
                 servers: other.servers
             ) {

@@ -61,7 +61,7 @@ package final class PeerGroup: MediaSink {
     /// The most frames, and packets of sound, that wait for the network thread; others are dropped.
     private static let (frameLimit, soundLimit) = (16, 50)
 
-    private let configuration: Configuration
+    package let configuration: Configuration
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
@@ -154,13 +154,6 @@ package final class PeerGroup: MediaSink {
     }
 
     // MARK: - The signalling side
-
-    /// Whether media goes by relays alone.
-    package var isRelayOnly: Bool { configuration.ice.isRelayOnly }
-    /// Whether an offer shall have the sound too.
-    package var offersSound: Bool { configuration.media.offersSound() }
-    /// Local UDP ports, of which each peer needs one; nil for any.
-    package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
 
     /// Lets peers do without these STUN and TURN servers from now on, and use all others again.
     package func leaveOut(_ silent: [ICEServer]) {

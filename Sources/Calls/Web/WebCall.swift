@@ -1,5 +1,6 @@
 import Access
 import Control
+import ICE
 import Media
 import Peers
 import Posix
@@ -19,7 +20,8 @@ package final class WebCall: Sendable {
     ///   - viewerLimit: the most viewers; there are fewer places if there are fewer ports.
     package init(in host: CallHost, viewerLimit: Int) throws {
         (self.host, peers) = (host, try host.network.peers())
-        let viewerLimit = min(viewerLimit, peers.ports?.count ?? viewerLimit)
+        // Each needs a port.
+        let viewerLimit = min(viewerLimit, peers.configuration.ice.ports?.count ?? viewerLimit)
         self.viewerLimit = viewerLimit
         state = Mutex(ViewerSessions(viewerLimit: viewerLimit))
     }
@@ -55,7 +57,7 @@ package final class WebCall: Sendable {
         case .answered(let sdp, let local):
             let session = state.withLock { $0.answer(id, isTrickling: local.isTrickling) }
             guard let session, let completion = session.completion else { return }
-            if peers.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
+            if peers.configuration.ice.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
             completion(.success(Admission(id: id, answer: sdp, generation: local.credentials.fragment)))
         case .found(let fragment):
             let waiter = state.withLock { state in state.sessions[id]?.late?.add(fragment) }
