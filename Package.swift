@@ -15,9 +15,6 @@ let swift: [SwiftSetting] =
 /// Targets that hold no unsafe code: each unsafe expression is a warning there, and `tools/check` makes it an error.
 let safe: [SwiftSetting] = swift + [.strictMemorySafety()]
 
-/// Targets whose tests simulate hours of networks, and with them what they test: optimised in debug builds too, with all checks.
-let optimized: [SwiftSetting] = [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
-
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -37,10 +34,36 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Calls", "Capture", "CLimits", "Configuration", "Control", "CPNG", "FrameBridge", "Helpers",
-                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Sound", "Talk",
-                "Time", "VideoDecoding", "VideoEncoding", "WebRTC", "X11Capture",
+                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "Credentials",
+                "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix", "Publishing", "Rendering",
+                "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
+            ],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Supervising",
+            dependencies: ["Configuration", "Helpers", "JSON", "Posix", "Time"],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Asking",
+            dependencies: ["Access", "Control", "Helpers", "JSON", "Posix", "Time"],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Credentials",
+            dependencies: ["Configuration", "Helpers", "HTTP", "ICE", "Posix", "Time"],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Publishing",
+            dependencies: [
+                "Access", "Asking", "Calls", "Configuration", "Control", "CPNG", "Credentials", "FrameBridge",
+                "Helpers",
+                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Talk", "Time",
+                "VideoDecoding",
+                "VideoEncoding", "WebRTC",
             ],
             swiftSettings: swift
         ),
@@ -62,7 +85,7 @@ let package = Package(
         .target(
             name: "Sound",
             dependencies: ["Control", "CPulse", "CSampleRate", "FrameBridge", "Media", "Posix", "Time"],
-            swiftSettings: swift + optimized
+            swiftSettings: swift
         ),
         .target(
             name: "Calls",
@@ -96,7 +119,7 @@ let package = Package(
             swiftSettings: safe
         ),
         .target(name: "JSON", swiftSettings: safe),
-        .target(name: "Helpers", dependencies: ["Posix", "Time"], swiftSettings: swift),
+        .target(name: "Helpers", dependencies: ["JSON", "Posix", "Time"], swiftSettings: swift),
         .target(
             name: "Peers",
             dependencies: ["Control", "ICE", "Media", "Posix", "RTP", "Time", "WebRTC"],
@@ -121,7 +144,7 @@ let package = Package(
             swiftSettings: swift
         ),
         .target(name: "ICE", dependencies: ["CNice", "COpenSSL", "Time", "WebRTC"], swiftSettings: swift),
-        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe + optimized),
+        .target(name: "RTP", dependencies: ["Media", "Time"], swiftSettings: safe),
         .target(name: "Media", dependencies: ["Time"], swiftSettings: safe),
         .target(
             name: "VideoDecoding",
@@ -214,7 +237,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["CPNG", "JSON", "Media", "Posix", "RTP", "SocketIO", "Time"],
+            dependencies: ["CPNG", "Helpers", "JSON", "Media", "Posix", "RTP", "SocketIO", "Time"],
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),
@@ -265,7 +288,7 @@ let package = Package(
         .testTarget(
             name: "SoundTests",
             dependencies: ["Control", "FrameBridge", "Media", "Posix", "Sound", "TestSupport", "Time"],
-            swiftSettings: swift + optimized
+            swiftSettings: swift
         ),
         .testTarget(
             name: "RenderingTests",
@@ -275,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "RTPTests",
             dependencies: ["Media", "RTP", "TestSupport", "Time"],
-            swiftSettings: swift + optimized
+            swiftSettings: swift
         ),
         .testTarget(
             name: "WebRTCTests",
@@ -325,7 +348,11 @@ let package = Package(
             dependencies: ["Control", "FrameBridge", "JSON", "Media", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
-        .testTarget(name: "HelpersTests", dependencies: ["Helpers", "Posix", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "HelpersTests",
+            dependencies: ["Helpers", "Posix", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "SocketIOTests",
@@ -346,10 +373,29 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(
-            name: "OrielTests",
+            name: "SupervisingTests",
+            dependencies: ["Posix", "Supervising", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "CredentialsTests",
+            dependencies: ["Configuration", "Credentials", "Helpers", "HTTP", "ICE", "Posix", "TestSupport"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "PublishingTests",
             dependencies: [
                 "Access", "Calls", "Configuration", "Control", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
-                "oriel", "Peers", "Pixels", "Posix", "Sender", "Talk", "TestSupport", "Time", "WebRTC",
+                "Peers", "Pixels", "Posix", "Publishing", "Sender", "Talk", "TestSupport", "Time", "WebRTC",
+            ],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "OrielTests",
+            dependencies: [
+                "Access", "Configuration", "Control", "Credentials", "FrameBridge", "ICE", "JSON", "Media", "oriel",
+                "Posix", "TestSupport", "Time",
                 argumentParser,
             ],
             swiftSettings: swift

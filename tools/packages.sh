@@ -31,6 +31,18 @@ build_counterparts() {
     Tests/Counterparts/pion/build.sh .build/pion
 }
 
+# The one configuration of checks and tests: optimised, testable, with all checks. Programs that are shipped or measured are built without
+# these, elsewhere: a change of arguments compiles all packages again.
+test_build=(--scratch-path .build/tests --configuration release -Xswiftc -enable-testing -Xswiftc -assert-config -Xswiftc Debug
+    -Xswiftc -DDEBUG)
+test_products=.build/tests/release
+
+# Builds all tests, and all programs of the package.
+build_tests() {
+    export ORIEL_WARNINGS_AS_ERRORS=1
+    swift build "${test_build[@]}" --build-tests --explicit-target-dependency-import-check error
+}
+
 # need_packages [--yes] PACKAGE…: installs what is missing, after showing the list and asking once.
 need_packages() {
     local yes=false

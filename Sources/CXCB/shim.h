@@ -39,6 +39,25 @@ static inline xcb_void_cookie_t oriel_xcb_select_raw_motion(xcb_connection_t *c,
     return xcb_input_xi_select_events_checked(c, root, 1, &selection.head);
 }
 
+/* The format of images of this depth; NULL if the server has none. */
+static inline const xcb_format_t *oriel_xcb_format(const xcb_setup_t *setup, uint8_t depth) {
+    const xcb_format_t *format = xcb_setup_pixmap_formats(setup);
+    for (int rest = xcb_setup_pixmap_formats_length(setup); rest > 0; rest--, format++)
+        if (format->depth == depth) return format;
+    return NULL;
+}
+
+/* The visual of this number; NULL if the screen has none. */
+static inline const xcb_visualtype_t *oriel_xcb_visual(const xcb_screen_t *screen, xcb_visualid_t id) {
+    xcb_depth_iterator_t depths = xcb_screen_allowed_depths_iterator(screen);
+    for (; depths.rem > 0; xcb_depth_next(&depths)) {
+        xcb_visualtype_iterator_t visuals = xcb_depth_visuals_iterator(depths.data);
+        for (; visuals.rem > 0; xcb_visualtype_next(&visuals))
+            if (visuals.data->visual_id == id) return visuals.data;
+    }
+    return NULL;
+}
+
 /* Memory of a fixed size behind a descriptor: sealed, so that nobody who is given it can shrink it under a mapping.
    Returns the descriptor, or -1 with errno set. The constants are those of memfd_create(2) and fcntl(2), which glibc
    hides without _GNU_SOURCE. */

@@ -1,14 +1,15 @@
 /// Why a call is over without being left, or cannot begin.
 package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
-    package enum Kind: Sendable {
+    /// With the exit code of a sender whose last call ends so.
+    package enum Kind: Int32, Sendable {
         /// The server or the host is not there, or is none of this kind.
-        case unavailable
+        case unavailable = 69
         /// There is no room now.
-        case tryAgain
+        case tryAgain = 75
         /// The server refuses or cannot be understood, or this machine cannot do it.
-        case failed
+        case failed = 1
         /// Somebody there does not want the call.
-        case refused
+        case refused = 77
     }
 
     package let kind: Kind

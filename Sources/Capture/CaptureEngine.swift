@@ -85,14 +85,17 @@ struct CaptureEngine {
         watchedUntil = now + Self.unwatchedTime
         statisticsAt = now + .seconds(1)
         switch start {
-        case .made(let schedule, let warning):
-            source = .connected(schedule)
-            if let warning { actions.append(.tell(.problem(warning))) }
+        case .made(let schedule, let warning): attach(schedule, warning)
         case .failed(let reason, let isForGood):
             lose(reason)
             if isForGood { giveUp() }
         }
         if isPaused { actions += [.tell(.stillPaused), .cover(.slate, isAsked: false)] }
+    }
+
+    private mutating func attach(_ schedule: CaptureSchedule, _ warning: String?) {
+        source = .connected(schedule)
+        if let warning { actions.append(.tell(.problem(warning))) }
     }
 
     private static func attempt(after backoff: Backoff, at now: Instant) -> Source {
@@ -130,8 +133,7 @@ struct CaptureEngine {
         case .asked(let request): answer(request)
         case .served: turnToScreen(at: now)
         case .connected(.made(let schedule, let warning)):
-            source = .connected(schedule)
-            if let warning { actions.append(.tell(.problem(warning))) }
+            attach(schedule, warning)
             actions.append(.drain(thenLook: true))
         case .connected(.failed(_, let isForGood)):
             if case .sought(_, let backoff) = source { source = Self.attempt(after: backoff, at: now) }

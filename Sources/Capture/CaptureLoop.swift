@@ -14,7 +14,7 @@ package struct CaptureLoop: ~Copyable {
     private var engine: CaptureEngine
     /// Nil while the X server is away.
     private var session: XSession? {
-        willSet { if let session { past = past + session.statistics } }
+        willSet { if let session { past = session.statistics } }
     }
     private var past = CaptureStatistics()
     /// The opened source that has not replaced `session` yet.
@@ -115,7 +115,7 @@ package struct CaptureLoop: ~Copyable {
             case .answer(let answer): writer.answer(answer)
             case .setState(let state, let reason): setState(state, reason)
             case .tell(let note): report(note.sentence(source: settings.source, region: region))
-            case .reportStatistics: eachSecond(session.map { past + $0.statistics } ?? past)
+            case .reportStatistics: eachSecond(session?.statistics ?? past)
             case .connect: connect()
             case .drain(let thenLook): drain(thenLook: thenLook)
             case .look(let look): self.look(look)
@@ -139,7 +139,7 @@ package struct CaptureLoop: ~Copyable {
 
     private mutating func connect() {
         do throws(X11Error) {
-            let session = try XSession(settings)
+            let session = try XSession(settings, after: past)
             self.session = session
             tellProcess(of: session)
             // Another X server, or the same one after a restart.
@@ -211,7 +211,7 @@ package struct CaptureLoop: ~Copyable {
         var changed = settings
         changed.source = source
         do throws(X11Error) {
-            let session = try XSession(changed)
+            let session = try XSession(changed, after: session?.statistics ?? past)
             let start = MonotonicClock.now()
             var schedule = session.schedule(at: start)
             if looking {

@@ -14,17 +14,4 @@ package struct CaptureStatistics: Sendable {
     package internal(set) var bytesGrabbed: UInt64 = 0
     /// Written bytes of NV12.
     package internal(set) var bytesConverted: UInt64 = 0
-
-    static func + (one: Self, other: Self) -> Self {
-        var sum = one
-        sum.looks += other.looks
-        sum.framesPublished += other.framesPublished
-        sum.misses += other.misses
-        sum.grabTime += other.grabTime
-        sum.compareTime += other.compareTime
-        sum.convertTime += other.convertTime
-        sum.bytesGrabbed += other.bytesGrabbed
-        sum.bytesConverted += other.bytesConverted
-        return sum
-    }
 }

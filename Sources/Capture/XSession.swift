@@ -25,6 +25,20 @@ final class XSession {
         var pointerIsNews = false
     }
 
+    private struct Tiles {
+        /// Damaged tiles that were not looked at yet.
+        var suspects: BlockSet
+        /// Tiles that differ from the last published picture.
+        var unpublished: BlockSet
+        /// Used within a look only.
+        var wanted: BlockSet
+        var found: BlockSet
+        /// Changed tiles of a sweep that no damage event has named so far.
+        var missed: BlockSet
+
+        init(_ none: BlockSet) { (suspects, unpublished, wanted, found, missed) = (none, none, none, none, none) }
+    }
+
     /// The most grabs of one look. A grab is repeated if there was drawing meanwhile.
     private static let mostGrabs = 3
     /// How often a look begins anew for a source that keeps changing its size.
@@ -43,25 +57,18 @@ final class XSession {
     /// The place of the pointer in the picture.
     private var publishedPlace: PixelRect?
     private var cursorEvents = XEvents()
-    /// Damaged tiles that were not looked at yet.
-    private var suspects: BlockSet
-    /// Tiles that differ from the last published picture.
-    private var unpublished: BlockSet
-    /// Used within a look only.
-    private var wanted: BlockSet
-    private var found: BlockSet
-    /// Changed tiles of a sweep that no damage event has named so far.
-    private var missed: BlockSet
+    private var tiles: Tiles
     /// When the present picture was taken, or the pointer was last looked for; at first the session's beginning.
     private var capturedAt = MonotonicClock.now()
 
-    private var counted = CaptureStatistics()
+    private var counted: CaptureStatistics
 
+    /// The work of this session and of those before it.
     var statistics: CaptureStatistics {
         var statistics = counted
-        statistics.grabTime = grabber.statistics.requestTime
-        statistics.compareTime = grabber.statistics.compareTime
-        statistics.bytesGrabbed = grabber.statistics.bytes
+        statistics.grabTime += grabber.statistics.requestTime
+        statistics.compareTime += grabber.statistics.compareTime
+        statistics.bytesGrabbed += grabber.statistics.bytes
         return statistics
     }
 
@@ -81,7 +88,8 @@ final class XSession {
         }
     }
 
-    init(_ settings: CaptureSettings) throws(X11Error) {
+    /// - Parameter past: the work of the sessions before.
+    init(_ settings: CaptureSettings, after past: CaptureStatistics = CaptureStatistics()) throws(X11Error) {
         // The tiles of the comparison are those of the bridge.
         precondition(FramePlanes.tileSide == BlockSet.tile)
         settings.willConnect()
@@ -92,11 +100,8 @@ final class XSession {
         tracker = settings.showsCursor ? try CursorTracker(connection: connection) : nil
         windowProcess = if case .window(let window, _) = settings.source { connection.process(of: window) } else { nil }
         converter = NV12Converter(from: grabber.format.pixelFormat)
-        suspects = grabber.noTiles
-        unpublished = grabber.noTiles
-        wanted = grabber.noTiles
-        found = grabber.noTiles
-        missed = grabber.noTiles
+        tiles = Tiles(grabber.noTiles)
+        counted = past
     }
 
     /// The schedule of looks at this screen. The first look is due `now`.
@@ -127,46 +132,46 @@ final class XSession {
         let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
         guard isPresent else { return .sourceLost }
         sight.pointerMoved = pointerMoved
-        sight.isNew = !unpublished.isEmpty || cursor != publishedCursor || cursorPlace != publishedPlace
+        sight.isNew = !tiles.unpublished.isEmpty || cursor != publishedCursor || cursorPlace != publishedPlace
         if sight.isNew || pointerMoved { capturedAt = now }
         return .seen(sight)
     }
 
     /// Grabs damaged tiles and those of the sweep. Returns false if the source is missing.
     private func grabChanges(_ look: CaptureSchedule.Look, _ sight: inout Sight) throws(X11Error) -> Bool {
-        missed.removeAll()
+        tiles.missed.removeAll()
         for attempt in 0..<Self.mostGrabs {
             if sight.isDamaged, let damage {
-                try damage.answer(damage.ask(), addTo: &suspects, of: region)
+                try damage.take(addingTo: &tiles.suspects, of: region)
                 sight.isDamaged = false
             }
-            missed.subtract(suspects)
-            wanted.removeAll()
-            wanted.formUnion(suspects)
+            tiles.missed.subtract(tiles.suspects)
+            tiles.wanted.removeAll()
+            tiles.wanted.formUnion(tiles.suspects)
             if attempt == 0 { addSweep(look.sweep) }
-            if wanted.isEmpty, !grabber.mayHaveMoved, !grabber.isBlank { break }
+            if tiles.wanted.isEmpty, !grabber.mayHaveMoved, !grabber.isBlank { break }
             // A source that may have moved is grabbed beyond `wanted`. Changes found there are no missed damage.
             let hadMoved = grabber.mayHaveMoved
-            var outcome = try grabber.grab(wanted, changed: &found)
+            var outcome = try grabber.grab(tiles.wanted, changed: &tiles.found)
             for _ in 0..<Self.mostSizes where outcome == .geometryChanged {
                 forgetPublished()
-                outcome = try grabber.grab(grabber.noTiles, changed: &found)
+                outcome = try grabber.grab(grabber.noTiles, changed: &tiles.found)
             }
             if outcome == .geometryChanged { forgetPublished() }
             guard outcome == .grabbed else { return false }
-            unpublished.formUnion(found)
-            found.subtract(suspects)
-            suspects.removeAll()
+            tiles.unpublished.formUnion(tiles.found)
+            tiles.found.subtract(tiles.suspects)
+            tiles.suspects.removeAll()
             // The server sends the damage event of a drawing before the reply to a later grab. It may announce the
             // second half of a drawing whose first half was just grabbed. So the grab is repeated.
             let events = try drainEvents()
             sight.isDamaged = events.concernPicture
             if events.concernPointer { sight.pointerIsNews = true }
-            if attempt == 0, look.sweep != .none, !hadMoved { missed.formUnion(found) }
+            if attempt == 0, look.sweep != .none, !hadMoved { tiles.missed.formUnion(tiles.found) }
             if !sight.isDamaged { break }
         }
         // Damage that was not taken yet may name these tiles.
-        sight.isMissed = !missed.isEmpty && !sight.isDamaged
+        sight.isMissed = !tiles.missed.isEmpty && !sight.isDamaged
         if sight.isMissed { counted.misses += 1 }
         return true
     }
@@ -176,9 +181,9 @@ final class XSession {
         case .none: break
         case .stripe(let index):
             let stripes = CaptureSchedule.stripes
-            let rows = wanted.rows * index / stripes..<wanted.rows * (index + 1) / stripes
-            wanted.insert(columns: 0..<wanted.columns, rows: rows)
-        case .everything: wanted.insertAll()
+            let rows = tiles.wanted.rows * index / stripes..<tiles.wanted.rows * (index + 1) / stripes
+            tiles.wanted.insert(columns: 0..<tiles.wanted.columns, rows: rows)
+        case .everything: tiles.wanted.insertAll()
         }
     }
 
@@ -194,11 +199,8 @@ final class XSession {
 
     /// Readers no longer have the last published picture: the next one is drawn as a whole.
     func forgetPublished() {
-        suspects = grabber.noTiles
-        wanted = grabber.noTiles
-        missed = grabber.noTiles
-        unpublished = grabber.noTiles
-        unpublished.insertAll()
+        tiles = Tiles(grabber.noTiles)
+        tiles.unpublished.insertAll()
         publishedCursor = nil
         publishedPlace = nil
     }
@@ -225,23 +227,23 @@ final class XSession {
         let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
         if planes.followsAnother {
             if cursor != publishedCursor || cursorPlace != publishedPlace {
-                if let publishedPlace { unpublished.insert(publishedPlace) }
-                if let cursorPlace { unpublished.insert(cursorPlace) }
-            } else if let cursorPlace, unpublished.containsAny(of: cursorPlace) {
-                unpublished.insert(cursorPlace)
+                if let publishedPlace { tiles.unpublished.insert(publishedPlace) }
+                if let cursorPlace { tiles.unpublished.insert(cursorPlace) }
+            } else if let cursorPlace, tiles.unpublished.containsAny(of: cursorPlace) {
+                tiles.unpublished.insert(cursorPlace)
             }
             planes.keepAll()
-            for row in 0..<unpublished.rows {
-                unpublished.forEachRun(inRow: row) { planes.drawOnly(columns: $0, row: row) }
+            for row in 0..<tiles.unpublished.rows {
+                tiles.unpublished.forEachRun(inRow: row) { planes.drawOnly(columns: $0, row: row) }
             }
         } else {
-            unpublished.insertAll()
+            tiles.unpublished.insertAll()
         }
         planes.withPlanes { luma, chroma in
-            for row in 0..<unpublished.rows {
-                unpublished.forEachRun(inRow: row) { convert($0, row: row, &luma, &chroma, layout) }
+            for row in 0..<tiles.unpublished.rows {
+                tiles.unpublished.forEachRun(inRow: row) { convert($0, row: row, &luma, &chroma, layout) }
             }
-            guard let cursor, let place = cursorPlace, unpublished.containsAny(of: place) else { return }
+            guard let cursor, let place = cursorPlace, tiles.unpublished.containsAny(of: place) else { return }
             cursor.shape.draw(left: place.x, top: place.y, luma: &luma, chroma: &chroma, layout: layout)
         }
     }
@@ -249,7 +251,7 @@ final class XSession {
     /// Records that the last drawn picture is published.
     func notePublished() {
         counted.framesPublished += 1
-        unpublished.removeAll()
+        tiles.unpublished.removeAll()
         publishedCursor = cursor
         publishedPlace = cursorPlace
     }
@@ -261,7 +263,7 @@ final class XSession {
         _ chroma: inout MutableRawSpan,
         _ layout: NV12Layout
     ) {
-        let area = unpublished.pixels(columns: columns, rows: row..<row + 1)
+        let area = tiles.unpublished.pixels(columns: columns, rows: row..<row + 1)
         counted.bytesConverted += UInt64(area.width * area.height * 3 / 2)
         grabber.withTile(column: columns.lowerBound, row: row) { pixels in
             converter.convert(
@@ -271,8 +273,7 @@ final class XSession {
                 luma: &luma,
                 chroma: &chroma,
                 layout: layout,
-                atX: area.x,
-                y: area.y
+                at: (area.x, area.y)
             )
         }
     }

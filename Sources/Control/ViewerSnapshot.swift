@@ -65,7 +65,7 @@ package struct PeerSnapshot: Sendable {
     }
 
     package struct Link: Codable, Sendable {
-        /// Of the picture, without protocol headers.
+        /// The bitrate of the picture, without protocol headers.
         package var bitrateBps = 0
         /// The estimate of its link; absent without feedback.
         package var estimateBps: Int?

@@ -38,10 +38,14 @@ package final class NamedFiles: Sendable {
     package convenience init(
         _ paths: [String],
         _ what: String,
-        ended: @escaping @Sendable (End) -> Void
-    ) throws(SystemError) {
-        let reader = try HelperProcess(["read", "--"] + paths, inheriting: ["LANG", "LC_ALL", "LD_LIBRARY_PATH"])
-        try self.init(paths, what, asking: reader.input, answering: reader.output, ended: ended)
+        ended: @escaping @Sendable (End) -> Void = { Console.note($0.sentence) }
+    ) throws(Failure) {
+        do throws(SystemError) {
+            let reader = try HelperProcess(["read", "--"] + paths, inheriting: ["LANG", "LC_ALL", "LD_LIBRARY_PATH"])
+            try self.init(paths, what, asking: reader.input, answering: reader.output, ended: ended)
+        } catch {
+            throw Failure(.failed, "cannot start the process that reads \(what) (\(error.reason)): \(error.advice)")
+        }
     }
 
     /// - Parameters:

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// A JSON value in its original text (RFC 8259). It is passed on byte for byte, and only read where needed.
 package struct JSONText: Sendable, Hashable {
     /// UTF-8, without white space around it.
@@ -20,9 +22,7 @@ package struct JSONText: Sendable, Hashable {
         for byte in string.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-            case 0..<0x20:
-                let digits = String(byte, radix: 16)
-                text += Array("\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
+            case 0..<0x20: text += Array("\\u".utf8) + String(0x1_0000 + Int(byte), radix: 16).utf8.dropFirst()
             default: text.append(byte)
             }
         }
@@ -64,49 +64,14 @@ package struct JSONText: Sendable, Hashable {
     /// The characters of a string; nil for another value, or for half a surrogate pair.
     package var string: String? {
         guard bytes.first == UInt8(ascii: "\"") else { return nil }
-        let inner = bytes.dropFirst().dropLast()
-        guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
-        return unescaped(inner)
+        if bytes.contains(UInt8(ascii: "\\")) { return try? JSONDecoder().decode(String.self, from: Data(text.utf8)) }
+        return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
     }
 
     /// A number without fraction and exponent; nil for another value.
     package var integer: Int? { isNumber ? Int(String(decoding: bytes, as: UTF8.self)) : nil }
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
-}
-
-private func unescaped(_ escaped: ArraySlice<UInt8>) -> String? {
-    var units: [UInt16] = []
-    var result = ""
-    var rest = escaped
-    /// Escapes are units of UTF-16, two for a character beyond the basic plane.
-    func flush() -> Bool {
-        defer { units = [] }
-        guard let text = String(validating: units, as: UTF16.self) else { return false }
-        result += text
-        return true
-    }
-    while let byte = rest.popFirst() {
-        guard byte == UInt8(ascii: "\\"), let escape = rest.popFirst() else {
-            guard flush() else { return nil }
-            let plain = [byte] + rest.prefix { $0 != UInt8(ascii: "\\") }
-            rest = rest.dropFirst(plain.count - 1)
-            result += String(decoding: plain, as: UTF8.self)
-            continue
-        }
-        switch escape {
-        case UInt8(ascii: "b"): units.append(8)
-        case UInt8(ascii: "f"): units.append(12)
-        case UInt8(ascii: "n"): units.append(10)
-        case UInt8(ascii: "r"): units.append(13)
-        case UInt8(ascii: "t"): units.append(9)
-        case UInt8(ascii: "u"):
-            units.append(UInt16(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16) ?? 0)
-            rest = rest.dropFirst(4)
-        default: units.append(UInt16(escape))
-        }
-    }
-    return flush() ? result : nil
 }
 
 /// Reads values from the beginning of a text. Text that is not JSON ends it.

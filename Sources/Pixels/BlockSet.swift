@@ -105,11 +105,6 @@ package struct BlockSet: Equatable, Sendable {
             ? PixelRect(x: 0, y: 0, width: 0, height: 0) : pixels(columns: columns, rows: first..<end)
     }
 
-    package func isDisjoint(with other: BlockSet) -> Bool {
-        precondition(other.size == size && other.side == side, "of another picture")
-        return words.indices.allSatisfy { words[$0] & other.words[$0] == 0 }
-    }
-
     /// The smallest range of columns that holds all blocks of a row; empty if there are none.
     package func columnBounds(ofRow row: Int) -> Range<Int> {
         var first = columns

@@ -25,8 +25,7 @@ package struct NV12Converter: Sendable {
     ///   - luma: The luma plane of the whole picture.
     ///   - chroma: Its chroma plane.
     ///   - layout: Of the whole picture.
-    ///   - x: The block's place in the picture; even.
-    ///   - y: The same, downwards; even. The block, rounded up to an even size, must lie in the picture.
+    ///   - place: The block's place in the picture; even. The block, rounded up to an even size, must lie in the picture.
     package func convert(
         _ source: RawSpan,
         stride: Int,
@@ -34,8 +33,7 @@ package struct NV12Converter: Sendable {
         luma: inout MutableRawSpan,
         chroma: inout MutableRawSpan,
         layout: NV12Layout,
-        atX x: Int = 0,
-        y: Int = 0
+        at place: (x: Int, y: Int) = (0, 0)
     ) {
         if size.isEmpty { return }
         precondition(stride >= size.width * format.bytesPerPixel, "rows of the source overlap")
@@ -44,15 +42,15 @@ package struct NV12Converter: Sendable {
             "the source is too short"
         )
         let even = size.roundedUpToEven
-        precondition(x % 2 == 0 && y % 2 == 0, "an odd place would split chroma samples")
+        precondition(place.x % 2 == 0 && place.y % 2 == 0, "an odd place would split chroma samples")
         precondition(
-            PixelRect(layout.size).contains(PixelRect(x: x, y: y, width: even.width, height: even.height)),
+            PixelRect(layout.size).contains(PixelRect(even).moved(x: place.x, y: place.y)),
             "the block does not fit the picture"
         )
         layout.checkBounds(luma: luma.byteCount, chroma: chroma.byteCount)
 
-        let lumaOffset = layout.lumaOffset(x: x, y: y)
-        let chromaOffset = layout.chromaOffset(x: x, y: y)
+        let lumaOffset = layout.lumaOffset(x: place.x, y: place.y)
+        let chromaOffset = layout.chromaOffset(x: place.x, y: place.y)
         withRows(source, stride: stride) { source in
             withMutableRows(&luma, offset: lumaOffset, stride: layout.lumaStride) { luma in
                 withMutableRows(&chroma, offset: chromaOffset, stride: layout.chromaStride) { chroma in

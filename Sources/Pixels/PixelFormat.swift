@@ -12,21 +12,21 @@ package struct PixelFormat: Equatable, Hashable, Sendable {
     package let greenMask: UInt32
     package let blueMask: UInt32
 
-    /// - Throws: `PixelFormatError` if a pixel is not 16, 24 or 32 bits, or if a mask is empty, has gaps, or has bits
-    ///   in common with another or outside the pixel.
-    package init(
+    /// Nil if a pixel is not 16, 24 or 32 bits, or if a mask is empty, has gaps, or has bits in common with another or
+    /// outside the pixel.
+    package init?(
         bitsPerPixel: Int,
         byteOrder: ByteOrder,
         redMask: UInt32,
         greenMask: UInt32,
         blueMask: UInt32
-    ) throws(PixelFormatError) {
-        guard [16, 24, 32].contains(bitsPerPixel) else { throw .bitsPerPixel(bitsPerPixel) }
+    ) {
+        guard [16, 24, 32].contains(bitsPerPixel) else { return nil }
         var used: UInt32 = 0
         for mask in [redMask, greenMask, blueMask] {
             let bits = mask >> mask.trailingZeroBitCount
             guard mask != 0, bits & (bits &+ 1) == 0, mask & used == 0, mask.leadingZeroBitCount >= 32 - bitsPerPixel
-            else { throw .masks(red: redMask, green: greenMask, blue: blueMask) }
+            else { return nil }
             used |= mask
         }
         self.bitsPerPixel = bitsPerPixel
@@ -37,13 +37,13 @@ package struct PixelFormat: Equatable, Hashable, Sendable {
     }
 
     /// Blue, green, red and an unused byte: the format of practically every X server at depths 24 and 32.
-    package static let bgrx = try! PixelFormat(
+    package static let bgrx = PixelFormat(
         bitsPerPixel: 32,
         byteOrder: .littleEndian,
         redMask: 0xff0000,
         greenMask: 0xff00,
         blueMask: 0xff
-    )
+    )!
 
     package var bytesPerPixel: Int { bitsPerPixel / 8 }
 
@@ -74,23 +74,5 @@ package struct PixelFormat: Equatable, Hashable, Sendable {
             left_shift: UInt8(mask.leadingZeroBitCount),
             repeat: bits < 8 ? UInt8(bits) : 0
         )
-    }
-}
-
-/// An image format that cannot be read.
-package enum PixelFormatError: Error, Equatable {
-    case bitsPerPixel(Int)
-    case masks(red: UInt32, green: UInt32, blue: UInt32)
-}
-
-extension PixelFormatError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .bitsPerPixel(let bits):
-            return "\(bits) bits per pixel are not supported, only 16, 24 and 32"
-        case .masks(let red, let green, let blue):
-            let masks = [red, green, blue].map { String($0, radix: 16) }.joined(separator: "/")
-            return "colour masks \(masks) are not supported"
-        }
     }
 }

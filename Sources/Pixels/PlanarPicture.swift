@@ -2,7 +2,7 @@ internal import CYUV
 import Glibc
 
 /// A picture as decoders show it: planes of Y, U and V without padding. U and V are half as wide and high.
-package struct PlanarPicture: Sendable {
+package struct PlanarPicture: Equatable, Sendable {
     /// The starts of the planes, and the bytes from row to row of each.
     ///
     /// Invariant: the planes are as large as the picture that is copied from them. The caller of the initializer
@@ -138,17 +138,5 @@ extension NV12Picture {
             Int32(size.width),
             Int32(size.height)
         )
-    }
-}
-
-extension PlanarPicture: Equatable {
-    package static func == (first: PlanarPicture, second: PlanarPicture) -> Bool {
-        func equal(_ first: [UInt8], _ second: [UInt8]) -> Bool {
-            first.withUnsafeBytes { first in
-                second.withUnsafeBytes { memcmp(first.baseAddress!, $0.baseAddress!, first.count) == 0 }
-            }
-        }
-        guard first.size == second.size else { return false }
-        return first.y.isEmpty || equal(first.y, second.y) && equal(first.u, second.u) && equal(first.v, second.v)
     }
 }

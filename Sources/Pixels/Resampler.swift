@@ -13,8 +13,6 @@ struct Resampler: Sendable {
         vertical = ResamplingFilter(from: source.height, to: destination.height)
     }
 
-    enum Plane { case luma, chroma }
-
     /// The part of the output that depends on a part of the input.
     func affected(by part: PixelRect) -> PixelRect {
         let x = horizontal.affected(by: part.x..<part.x + part.width)
@@ -25,13 +23,12 @@ struct Resampler: Sendable {
     /// Computes a part of the output, which is not empty.
     ///
     /// - Parameters:
-    ///   - rows: The whole input.
+    ///   - rows: The whole input, with 1 byte a sample of luma or 2 of chroma.
     ///   - output: The whole output.
-    func resample(_ plane: Plane, _ rows: Rows, part: PixelRect, to output: MutableRows) {
-        let sampleBytes = plane == .luma ? 1 : 2
+    func resample(_ rows: Rows, sampleBytes: Int, part: PixelRect, to output: MutableRows) {
         let columns = part.x..<part.x + part.width
         let support = horizontal.support(of: columns)
-        let resample = plane == .luma ? pixels_resample_luma : pixels_resample_chroma
+        let resample = sampleBytes == 1 ? pixels_resample_luma : pixels_resample_chroma
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: source.width * sampleBytes) { blended in
             let blended = blended.baseAddress!
             let start = support.lowerBound * sampleBytes

@@ -111,8 +111,9 @@ package struct Rescaler: Sendable {
         case .halve:
             Self.halve(part, source, to: output)
         case .resample(let luma, let chroma):
-            luma.resample(.luma, source.luma, part: part, to: output.luma)
-            chroma.resample(.chroma, source.chroma, part: part.scaledOutwards(from: 2, to: 1), to: output.chroma)
+            let halved = part.scaledOutwards(from: 2, to: 1)
+            luma.resample(source.luma, sampleBytes: 1, part: part, to: output.luma)
+            chroma.resample(source.chroma, sampleBytes: 2, part: halved, to: output.chroma)
         }
     }
 

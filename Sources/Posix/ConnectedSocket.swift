@@ -2,17 +2,11 @@ import Glibc
 
 /// A non-blocking socket of UDP or TCP with one peer.
 package struct ConnectedSocket: ~Copyable {
-    package enum Kind: Sendable {
-        /// UDP: each piece is sent and received as a whole.
-        case datagrams
-        /// TCP: pieces may be joined and cut on the path.
-        case stream
-    }
-
     private let descriptor: FileDescriptor
 
-    package init(_ kind: Kind, to address: SocketAddress) throws(SystemError) {
-        let type = kind == .stream ? SOCK_STREAM : SOCK_DGRAM
+    /// - Parameter isStream: true for TCP, which may join and cut pieces on the path.
+    package init(isStream: Bool, to address: SocketAddress) throws(SystemError) {
+        let type = isStream ? SOCK_STREAM : SOCK_DGRAM
         let flags = Int32(type.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = FileDescriptor(taking: try check("socket") { socket(address.family, flags, 0) })
         let raw = descriptor.raw

@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// A file that only this user may write, and that is replaced in one step: a reader finds either its old content or all
 /// of the new.
@@ -16,7 +16,7 @@ package struct PrivateFile: Sendable {
     /// - Parameter rights: rights of others that make the file unfit: `0o022` to write it, `0o077` any.
     /// - Returns: nil if there is none.
     /// - Throws: EPERM if it is not a plain file of this user, or gives others such rights.
-    package func open(refusing rights: mode_t) throws(SystemError) -> FileDescriptor? {
+    package func open(refusing rights: UInt32) throws(SystemError) -> FileDescriptor? {
         let file: FileDescriptor
         do throws(SystemError) { file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK) } catch {
             if error.code == ENOENT { return nil }

@@ -30,9 +30,7 @@ package struct UDPSocket: ~Copyable {
 
     package func localAddress() throws(SystemError) -> SocketAddress {
         try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
-            var written = length
-            try check("getsockname") { getsockname(raw, address, &written) }
-            length = written
+            try check("getsockname") { getsockname(raw, address, &length) }
         }
     }
 
@@ -99,9 +97,7 @@ package struct UDPSocket: ~Copyable {
         var count = 0
         do {
             let source = try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
-                var written = length
-                count = try check("recvfrom") { recvfrom(raw, &buffer, buffer.count, 0, address, &written) }
-                length = written
+                count = try check("recvfrom") { recvfrom(raw, &buffer, buffer.count, 0, address, &length) }
             }
             return (count, source)
         } catch  where error.code == EAGAIN {

@@ -22,8 +22,8 @@ struct AV1Aggregation: Sendable {
 
     /// The types of OBU (AV1 §6.2.2) that packets must not carry (§4.5 there): temporal delimiter, tile list, padding.
     private static let leftOut: Set<UInt8> = [2, 8, 15]
-    private static let sizeFlag: UInt8 = 0x02
-    private static let extensionFlag: UInt8 = 0x04
+    static let sizeFlag: UInt8 = 0x02
+    static let extensionFlag: UInt8 = 0x04
 
     private let isKeyframe: Bool
     private var obus: [OBU] = []

@@ -13,6 +13,19 @@ extension [UInt8] {
     }
 }
 
+extension Array {
+    /// The index of the first element that fulfils a condition; `count` if none does. All later elements must fulfil it
+    /// too.
+    func partitionPoint(_ condition: (Element) -> Bool) -> Int {
+        var range = 0..<count
+        while !range.isEmpty {
+            let middle = (range.lowerBound + range.upperBound) / 2
+            range = condition(self[middle]) ? range.lowerBound..<middle : middle + 1..<range.upperBound
+        }
+        return range.lowerBound
+    }
+}
+
 /// The reason why a datagram is no packet of RTP or RTCP, or a payload none of its codec. Nothing in it can be trusted
 /// then (RFC 3550 §A.2).
 package enum MalformedPacket: Error, Equatable {
@@ -27,8 +40,6 @@ package enum MalformedPacket: Error, Equatable {
 /// Reads bytes from front to back. A read past the end throws `truncated`; none traps.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 

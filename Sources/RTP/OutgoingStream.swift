@@ -129,11 +129,11 @@ package struct OutgoingStream {
         if let index = retransmissions.next(in: history) {
             retransmissions.noteSent(index, at: now)
             statistics.retransmissions += 1
-            writeRetransmission(of: history[index], index, clock, transportNumber, to: &bytes)
+            writeAgain(index, clock, transportNumber, to: &bytes)
             return nil
         }
         guard case .at(let index) = position else { preconditionFailure("nothing is next") }
-        write(history[index], index, clock, transportNumber, to: &bytes)
+        write(index, clock, transportNumber, to: &bytes)
         if index == history.entry?.index { keyframeNeed?.beginKeyframe() }
         if history[index].isLast { keyframeNeed?.endFrame(at: now, roundTripTime: roundTripTime) }
         position = .at(index + 1)
@@ -289,20 +289,16 @@ package struct OutgoingStream {
         packet.payloadSize + RTPHeader.size + HeaderExtensionValues.maximumSize / 2
     }
 
-    private func header(of packet: borrowing PacketHistory.Packet, _ index: UInt64) -> RTPHeader {
-        // Of sound, the first packet after a silence has the marker (RFC 3551 §4.1).
-        let marker = isVideo ? packet.isLast : packet.frame.followsSilence
-        return numbers.header(sequenceNumber: sequenceNumber(of: index), ticks: packet.frame.ticks, marker: marker)
+    private func header(of index: UInt64) -> RTPHeader {
+        // The first sound packet after a silence has the marker (RFC 3551 §4.1).
+        let marker = isVideo ? history[index].isLast : history[index].frame.followsSilence
+        let ticks = history[index].frame.ticks
+        return numbers.header(sequenceNumber: sequenceNumber(of: index), ticks: ticks, marker: marker)
     }
 
-    private mutating func write(
-        _ packet: PacketHistory.Packet,
-        _ index: UInt64,
-        _ clock: ClockReading,
-        _ transportNumber: UInt16?,
-        to bytes: inout [UInt8]
-    ) {
-        append(header(of: packet, index), of: packet, index, clock, transportNumber, to: &bytes)
+    private mutating func write(_ index: UInt64, _ clock: ClockReading, _ number: UInt16?, to bytes: inout [UInt8]) {
+        let packet = history[index]
+        append(header(of: index), of: index, clock, number, to: &bytes)
         packet.write(to: &bytes)
         sentEnd = index + 1
         sentTicks = packet.frame.ticks
@@ -315,16 +311,12 @@ package struct OutgoingStream {
     /// In a stream of its own, the payload begins with the original sequence number (RFC 4588 §4). Without such a
     /// stream, the packet is repeated byte for byte: two different packets under one sequence number would give away a
     /// key of AES-GCM.
-    private mutating func writeRetransmission(
-        of packet: PacketHistory.Packet,
-        _ index: UInt64,
-        _ clock: ClockReading,
-        _ transportNumber: UInt16?,
-        to bytes: inout [UInt8]
-    ) {
-        let original = header(of: packet, index)
+    private mutating func writeAgain(_ index: UInt64, _ clock: ClockReading, _ number: UInt16?, to bytes: inout [UInt8])
+    {
+        let packet = history[index]
+        let original = header(of: index)
         let own = retransmissionNumbers?.nextHeader(timestamp: original.timestamp, marker: original.marker)
-        append(own ?? original, of: packet, index, clock, transportNumber, to: &bytes)
+        append(own ?? original, of: index, clock, number, to: &bytes)
         if own != nil { bytes.append(bigEndian: original.sequenceNumber) }
         packet.write(to: &bytes)
         retransmissionNumbers?.notePacketSent(payloadSize: packet.payloadSize + 2)
@@ -343,33 +335,33 @@ package struct OutgoingStream {
         guard let header = retransmissionNumbers?.nextHeader(timestamp: timestamp, marker: false) else { return }
         header.write(to: &bytes)
         bytes[start] |= 0x20
-        let values = HeaderExtensionValues(mid: nil, transportNumber: transportNumber)
+        let values = HeaderExtensionValues(transportNumber: transportNumber)
         if values.write(parameters.extensions, to: &bytes) { bytes[start] |= 0x10 }
         bytes.append(contentsOf: repeatElement(0, count: Self.paddingSize - 1))
         bytes.append(UInt8(Self.paddingSize))
         retransmissionNumbers?.notePacketSent(payloadSize: 0)
     }
 
-    /// Of a run of sound packets, one in half a second carries the capture time, which is a tenth of a small packet.
+    /// One sound packet in half a second carries the capture time, and the first one after a silence. The time would be
+    /// a tenth of each small packet.
     private func tellsCaptureTime(_ packet: PacketHistory.Packet) -> Bool {
         isVideo ? packet.isFirst : packet.frame.followsSilence || packet.frame.number % 25 == 0
     }
 
     private func append(
         _ header: RTPHeader,
-        of packet: PacketHistory.Packet,
-        _ index: UInt64,
+        of index: UInt64,
         _ clock: ClockReading,
-        _ transportNumber: UInt16?,
+        _ number: UInt16?,
         to bytes: inout [UInt8]
     ) {
-        let start = bytes.count
+        let (start, packet) = (bytes.count, history[index])
         header.write(to: &bytes)
         let values = HeaderExtensionValues(
             mid: midEnd.map { index < $0 } ?? true ? parameters.mid : nil,
             asksForImmediatePlayout: packet.isFirst,
             captureTime: tellsCaptureTime(packet) ? clock.ntpTime(at: packet.frame.capturedAt) : nil,
-            transportNumber: transportNumber,
+            transportNumber: number,
             dependency: DependencyDescriptor(
                 isFirst: packet.isFirst,
                 isLast: packet.isLast,

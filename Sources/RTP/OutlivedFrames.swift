@@ -6,9 +6,9 @@ struct OutlivedFrames: Sendable {
     /// The link has collapsed if it carries no more than this share of its highest estimate in the last two seconds.
     /// Otherwise the pictures fit the link, and are never given up.
     private static let collapse = 0.5
-    /// The longest time until the last waiting byte leaves, …
+    /// The longest time until the last waiting byte leaves, while most of the frame has not left.
     private static let longestWait = Duration.seconds(1)
-    /// … if no more than this share of the frame has left.
+    /// Most of the frame has not left while this share or less has.
     private static let largestShare = 0.5
     /// The longest time until the last waiting byte arrives, behind those in flight. Most of them are lost in the queue
     /// of a link that has become slow.

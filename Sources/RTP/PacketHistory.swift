@@ -191,8 +191,7 @@ package final class PacketHistory {
             now: now,
             in: self
         )
-        for fragment in fragments { append(Packet(frame, fragment)) }
-        byteCount += UInt64(frame.bytes.count)
+        append(frame, fragments)
     }
 
     /// Appends a packet of sound, at most `maximumPayloadSize` bytes.
@@ -202,17 +201,10 @@ package final class PacketHistory {
     package func append(sound packet: [UInt8], capturedAt: Instant, now: Instant) {
         precondition(packetizer == nil && 1...maximumPayloadSize ~= packet.count)
         entry = Entry(index: end, appendedAt: now)
-        let frame = Frame(
-            packet,
-            nil,
-            capturedAt: capturedAt,
-            captureTime: capturedAt,
-            keyframe: nil,
-            now: now,
-            in: self
+        append(
+            Frame(packet, nil, capturedAt: capturedAt, captureTime: capturedAt, keyframe: nil, now: now, in: self),
+            CollectionOfOne(PictureFragments.Fragment(range: 0..<packet.count, isFirst: true, isLast: true))
         )
-        append(Packet(frame, PictureFragments.Fragment(range: 0..<packet.count, isFirst: true, isLast: true)))
-        byteCount += UInt64(packet.count)
     }
 
     /// Bytes of the frames from a packet on, which must still be there, to the end.
@@ -240,10 +232,14 @@ package final class PacketHistory {
         self.capacity = capacity
     }
 
-    private func append(_ packet: Packet) {
-        (lastTicks, lastNumber) = (packet.frame.ticks, packet.frame.number)
-        if slots.count < capacity { slots.append(packet) } else { slots[slot(of: end)] = packet }
-        end += 1
+    private func append(_ frame: Frame, _ fragments: some Sequence<PictureFragments.Fragment>) {
+        byteCount += UInt64(frame.bytes.count)
+        for fragment in fragments {
+            let packet = Packet(frame, fragment)
+            (lastTicks, lastNumber) = (frame.ticks, frame.number)
+            if slots.count < capacity { slots.append(packet) } else { slots[slot(of: end)] = packet }
+            end += 1
+        }
     }
 
     private func slot(of index: UInt64) -> Int { Int((index - origin) % UInt64(capacity)) }

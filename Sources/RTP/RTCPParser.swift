@@ -6,7 +6,7 @@ extension RTCPPacket {
         _ datagram: [UInt8],
         takesTransportFeedback: Bool = true
     ) throws(MalformedPacket) -> [RTCPPacket] {
-        var reader = ByteReader(datagram)
+        var reader = ByteReader(datagram[...])
         var packets: [RTCPPacket] = []
         repeat {
             if let packet = try next(&reader, takesTransportFeedback) { packets.append(packet) }

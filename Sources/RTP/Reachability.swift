@@ -62,8 +62,8 @@ struct Reachability: Sendable {
         silentAt = now + Self.silenceLimit
     }
 
-    /// Gives peers time after a suspend of this machine: their words of that time are not read yet. A peer whose time
-    /// is not up keeps its whole time.
+    /// Gives peers time after a suspend of this machine: their packets of that time were not read yet. A peer whose
+    /// time is not up keeps its whole time.
     mutating func slept(for time: Duration, now: Instant) {
         guard time >= Self.silenceLimit else { return }
         silentAt = silentAt.map { max($0 - time, min($0, now + Self.wakingTime)) }

@@ -38,7 +38,7 @@ package struct StreamBundle {
     /// - Parameters:
     ///   - streams: the negotiated parameters of each, and its packets; 1…`limit`.
     ///   - name: the canonical name, if they belong to the streams of another bundle.
-    ///   - pace: of all together, at the most. The peer's feedback on the link slows it down.
+    ///   - pace: the fastest pace of all streams together. The peer's feedback on the link slows it down.
     ///   - judgesReach: whether a peer that falls silent is lost.
     ///   - audience: the viewers behind the peer.
     ///   - opensSpeakers: whether the first packet of sound, which is live, makes the peer open its speakers.
@@ -212,8 +212,8 @@ package struct StreamBundle {
     /// while nothing is due. May lie in the past.
     ///
     /// A single video stream waits for three quarters of a burst, if that much waits: waking up for each packet would
-    /// cost more than sending it, and the last one would leave no earlier. Of several streams, none waits for the burst
-    /// of another.
+    /// cost more than sending it, and the last one would leave no earlier. Several streams do not wait for each other's
+    /// bursts.
     package var nextDeadline: Instant? {
         if sound != nil { return .start }
         let packet = (paced ?? padding).map { next in
@@ -364,7 +364,7 @@ package struct StreamBundle {
 
     private mutating func noteReports(_ blocks: [ReportBlock], of reporter: UInt32, now: Instant) {
         reachability?.noteReport(now: now)
-        // Of several streams, the first video stream speaks for the link.
+        // The first video stream speaks for the link.
         let telling = streams.firstIndex(where: \.isVideo) ?? 0
         for index in streams.indices {
             let ssrc = streams[index].ssrc

@@ -225,25 +225,10 @@ package final class PictureWindow {
     }
 
     private static func isBGRX(_ screen: UnsafePointer<xcb_screen_t>, _ setup: UnsafePointer<xcb_setup_t>) -> Bool {
-        let formats = UnsafeBufferPointer(
-            start: xcb_setup_pixmap_formats(setup),
-            count: Int(xcb_setup_pixmap_formats_length(setup))
-        )
         guard setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue,
-            formats.contains(where: { $0.depth == screen.pointee.root_depth && $0.bits_per_pixel == 32 })
+            oriel_xcb_format(setup, screen.pointee.root_depth)?.pointee.bits_per_pixel == 32,
+            let visual = oriel_xcb_visual(screen, screen.pointee.root_visual)?.pointee
         else { return false }
-        var depths = xcb_screen_allowed_depths_iterator(screen)
-        while depths.rem > 0 {
-            var visuals = xcb_depth_visuals_iterator(depths.data)
-            while visuals.rem > 0 {
-                let visual = visuals.data.pointee
-                if visual.visual_id == screen.pointee.root_visual {
-                    return (visual.red_mask, visual.green_mask, visual.blue_mask) == (0xFF0000, 0xFF00, 0xFF)
-                }
-                xcb_visualtype_next(&visuals)
-            }
-            xcb_depth_next(&depths)
-        }
-        return false
+        return (visual.red_mask, visual.green_mask, visual.blue_mask) == (0xFF0000, 0xFF00, 0xFF)
     }
 }

@@ -3,8 +3,8 @@ import Media
 import Time
 import VideoEncoding
 
-/// Decides the work of a sender: which renditions are encoded, when the broadcast is checked, and what sinks and people
-/// learn about it. Sans-IO: instants come from outside.
+/// Decides the work of a sender: which renditions are encoded, when the broadcast is checked, and which news sinks and
+/// people get. Sans-IO: instants come from outside.
 struct SenderEngine {
     /// The work, in this order.
     enum Action: Equatable {

@@ -7,8 +7,6 @@ package struct SenderSettings: Sendable {
     package var vp8Profile = 0
     /// Whether VP8 sends small changes as patches.
     package var allowsPatches = true
-    /// Rate control drops frames below this percentage of its reserve; 0 means never.
-    package var dropThreshold = 0
 
     package init(wakesEarly: Bool, keyframeInterval: Duration?) {
         self.wakesEarly = wakesEarly

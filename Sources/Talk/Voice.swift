@@ -97,8 +97,8 @@ package final class Voice {
     var statistics: Statistics {
         Statistics(
             level: power > 0 ? 10 * log10(2 * power / (32768 * 32768)) : nil,
-            lossRatio: buffer.statistics.lossRatio,
-            concealedRatio: buffer.statistics.concealedRatio,
+            lossRatio: buffer.lossRatio,
+            concealedRatio: buffer.concealedRatio,
             wait: buffer.wait
         )
     }

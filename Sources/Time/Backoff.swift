@@ -1,32 +1,20 @@
 /// The waits after failures in a row: each is longer than the one before, up to a limit.
 package struct Backoff: Sendable, Equatable {
-    package enum Growth: Sendable {
-        /// Twice as long.
-        case double
-        /// Longer by a quarter.
-        case quarter
-
-        fileprivate func after(_ wait: Duration) -> Duration {
-            switch self {
-            case .double: wait * 2
-            case .quarter: wait * 5 / 4
-            }
-        }
-    }
-
     private let range: ClosedRange<Duration>
-    private let growth: Growth
+    private let percent: Int
     private var next: Duration
 
-    /// - Parameter range: from the first wait to the longest.
-    package init(_ range: ClosedRange<Duration>, by growth: Growth = .double) {
-        (self.range, self.growth) = (range, growth)
+    /// - Parameters:
+    ///   - range: from the first wait to the longest.
+    ///   - percent: by how much each wait exceeds the one before.
+    package init(_ range: ClosedRange<Duration>, growingBy percent: Int = 100) {
+        (self.range, self.percent) = (range, percent)
         next = range.lowerBound
     }
 
     /// Records a failure. Returns how long to wait before the next attempt.
     package mutating func fail() -> Duration {
-        defer { next = min(growth.after(next), range.upperBound) }
+        defer { next = min(next * (100 + percent) / 100, range.upperBound) }
         return next
     }
 

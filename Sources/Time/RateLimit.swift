@@ -1,5 +1,5 @@
-/// Limits events to a rate, and lets each come early by a slack, which lets several come at once if it is longer than the
-/// interval.
+/// Limits events to a rate. Each may come early by a slack. If the slack is longer than the interval, several events may
+/// come at once.
 ///
 /// Without a slack, two loops at the same rate drift until each event of one waits a whole interval for the other.
 /// With it the later loop follows the earlier one. It is the generic cell rate algorithm (ITU-T I.371 §A).

@@ -11,10 +11,7 @@ package struct EncodingResult: Equatable, Sendable {
 }
 
 /// A frame in the memory of its encoder, valid until the encoder's next call.
-struct EncodedPacket {
-    let frame: EncodingResult
-    let bytes: UnsafeBufferPointer<UInt8>
-}
+typealias EncodedPacket = (frame: EncodingResult, bytes: UnsafeBufferPointer<UInt8>)
 
 /// A video encoder for one stream, used by one thread at a time. The first frame is a keyframe; later ones only on
 /// demand. The same input gives the same stream, whatever the speed of the machine.
@@ -22,13 +19,6 @@ package struct VideoEncoder: ~Copyable {
     private enum Library {
         case libvpx(VPXEncoder)
         case libaom(AV1Encoder)
-
-        init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
-            switch configuration.codec {
-            case .vp8, .vp9: self = .libvpx(try VPXEncoder(configuration))
-            case .av1: self = .libaom(try AV1Encoder(configuration))
-            }
-        }
     }
 
     package private(set) var configuration: VideoEncoderConfiguration
@@ -38,7 +28,11 @@ package struct VideoEncoder: ~Copyable {
     /// - Throws: `configuration` for a value out of range, `library` if the codec's library refuses.
     package init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         try configuration.validate()
-        let library = try Library(configuration)
+        let library: Library =
+            switch configuration.codec {
+            case .vp8, .vp9: .libvpx(try VPXEncoder(configuration))
+            case .av1: .libaom(try AV1Encoder(configuration))
+            }
         self.configuration = configuration
         self.library = library
     }

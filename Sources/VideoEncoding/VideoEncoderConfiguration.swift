@@ -9,8 +9,6 @@ package struct VideoEncoderConfiguration: Sendable {
     package var targetBitrate: Int
     /// The frame rate that rate control assumes, 1 to 1000. Frames may come at any other rate.
     package var framesPerSecond: Int
-    /// Rate control drops frames while its reserve is below this many percent; 0 means never.
-    package var dropThreshold: Int
     /// The version of VP8's bitstream (RFC 6386 §9.1): 0, which every encoder writes, or 1, which is cheaper.
     package var vp8Profile: Int
     /// Whether VP8 frames may be patched.
@@ -21,7 +19,6 @@ package struct VideoEncoderConfiguration: Sendable {
         size: PixelSize,
         targetBitrate: Int,
         framesPerSecond: Int = 30,
-        dropThreshold: Int = 0,
         vp8Profile: Int = 0,
         allowsPatches: Bool = true
     ) {
@@ -29,7 +26,6 @@ package struct VideoEncoderConfiguration: Sendable {
         self.size = size
         self.targetBitrate = targetBitrate
         self.framesPerSecond = framesPerSecond
-        self.dropThreshold = dropThreshold
         self.vp8Profile = vp8Profile
         self.allowsPatches = allowsPatches
     }
@@ -42,9 +38,6 @@ package struct VideoEncoderConfiguration: Sendable {
         try Self.validate(bitrate: targetBitrate)
         guard (1...1000).contains(framesPerSecond) else {
             throw .configuration("the frame rate is \(framesPerSecond); it must be from 1 to 1000")
-        }
-        guard (0...100).contains(dropThreshold) else {
-            throw .configuration("the drop threshold is \(dropThreshold) %; it must be from 0 to 100")
         }
         guard (0...1).contains(vp8Profile) else {
             throw .configuration("the profile of VP8 is \(vp8Profile); it must be 0 or 1")

@@ -11,16 +11,6 @@ package struct CursorShape: Equatable, Sendable {
     package let pixels: [UInt32]
     /// A number that changes with the image.
     package let serial: UInt32
-
-    package init(hotspotX: Int, hotspotY: Int, width: Int, height: Int, pixels: [UInt32], serial: UInt32) {
-        precondition(pixels.count == width * height)
-        self.hotspotX = hotspotX
-        self.hotspotY = hotspotY
-        self.width = width
-        self.height = height
-        self.pixels = pixels
-        self.serial = serial
-    }
 }
 
 /// The pointer: its position on the screen, in pixels, and its image.

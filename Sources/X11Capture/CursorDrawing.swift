@@ -31,13 +31,14 @@ extension CursorShape {
     }
 
     private func pixel(_ x: Int, _ y: Int) -> Colour {
-        guard (0..<width).contains(x), (0..<height).contains(y) else { return Colour() }
-        return Colour(pixels[y * width + x])
+        guard (0..<width).contains(x), (0..<height).contains(y) else { return .zero }
+        let pixel = Int(pixels[y * width + x])
+        return Colour(pixel >> 24, pixel >> 16 & 255, pixel >> 8 & 255, pixel & 255)
     }
 
     /// The sum of the four pixels that share a chroma sample; pixels beyond the image are transparent.
     private func square(_ x: Int, _ y: Int) -> Colour {
-        pixel(x, y) + pixel(x + 1, y) + pixel(x, y + 1) + pixel(x + 1, y + 1)
+        pixel(x, y) &+ pixel(x + 1, y) &+ pixel(x, y + 1) &+ pixel(x + 1, y + 1)
     }
 
     private func blendLuma(_ colour: Colour, at offset: Int, in luma: inout MutableRawSpan) {
@@ -62,32 +63,13 @@ extension CursorShape {
     }
 }
 
-/// Premultiplied colours, or sums of them. The results are scaled by 65536 and lack their offsets of 16 and 128.
-private struct Colour {
-    var alpha = 0
-    var red = 0
-    var green = 0
-    var blue = 0
+/// Premultiplied colours, or sums of them: alpha, red, green and blue.
+private typealias Colour = SIMD4<Int>
 
-    init() {}
-
-    init(_ pixel: UInt32) {
-        alpha = Int(pixel >> 24)
-        red = Int(pixel >> 16 & 255)
-        green = Int(pixel >> 8 & 255)
-        blue = Int(pixel & 255)
-    }
-
-    var luma: Int { 16_829 * red + 33_039 * green + 6_416 * blue }
-    var blueDifference: Int { -9_714 * red - 19_071 * green + 28_785 * blue }
-    var redDifference: Int { 28_784 * red - 24_103 * green - 4_681 * blue }
-
-    static func + (left: Colour, right: Colour) -> Colour {
-        var sum = left
-        sum.alpha += right.alpha
-        sum.red += right.red
-        sum.green += right.green
-        sum.blue += right.blue
-        return sum
-    }
+/// Scaled by 65536, and without their offsets of 16 and 128.
+extension Colour {
+    fileprivate var luma: Int { 16_829 * self[1] + 33_039 * self[2] + 6_416 * self[3] }
+    fileprivate var blueDifference: Int { -9_714 * self[1] - 19_071 * self[2] + 28_785 * self[3] }
+    fileprivate var redDifference: Int { 28_784 * self[1] - 24_103 * self[2] - 4_681 * self[3] }
+    fileprivate var alpha: Int { self[0] }
 }

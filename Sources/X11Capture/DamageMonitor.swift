@@ -11,11 +11,6 @@ package final class DamageMonitor {
     private let taken: xcb_xfixes_region_t
     private let isOfScreen: Bool
 
-    /// A sent question without an answer yet.
-    package struct Question: ~Copyable {
-        fileprivate let sequence: UInt32
-    }
-
     /// Nil if the server lacks the extension: then grab at every tick.
     ///
     /// - Parameter source: a window has its own damage, even where it is covered. Any other source has that of the
@@ -41,26 +36,15 @@ package final class DamageMonitor {
         xcb_damage_destroy(connection.raw, damage)
     }
 
-    /// Takes the damage so far. The request is sent with the next one that waits.
-    package func ask() -> Question {
-        xcb_damage_subtract(connection.raw, damage, xcb_xfixes_region_t(0), taken)
-        return Question(sequence: xcb_xfixes_fetch_region(connection.raw, taken).sequence)
-    }
-
-    /// Adds the damaged tiles.
+    /// Takes the damage so far, and adds the damaged tiles.
     ///
     /// - Parameters:
     ///   - tiles: of the picture that shows `region`.
     ///   - region: in pixels of the screen.
-    package func answer(
-        _ question: consuming Question,
-        addTo tiles: inout BlockSet,
-        of region: PixelRect
-    ) throws(X11Error) {
-        let answer: XReply<xcb_xfixes_fetch_region_reply_t> = try connection.reply(
-            "XFixesFetchRegion",
-            question.sequence
-        )
+    package func take(addingTo tiles: inout BlockSet, of region: PixelRect) throws(X11Error) {
+        xcb_damage_subtract(connection.raw, damage, xcb_xfixes_region_t(0), taken)
+        let sequence = xcb_xfixes_fetch_region(connection.raw, taken).sequence
+        let answer: XReply<xcb_xfixes_fetch_region_reply_t> = try connection.reply("XFixesFetchRegion", sequence)
         let rectangles = UnsafeBufferPointer(
             start: xcb_xfixes_fetch_region_rectangles(answer.pointer),
             count: Int(xcb_xfixes_fetch_region_rectangles_length(answer.pointer))

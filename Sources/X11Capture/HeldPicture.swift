@@ -116,20 +116,8 @@ final class HeldPicture {
     }
 
     private func takeBand(_ row: Int, from index: Int, isFirst: Bool, _ changed: inout BlockSet) {
-        let columns = 0..<changed.columns
-        if isFirst {
-            changed.insert(columns: columns, rows: row..<row + 1)
-        } else {
-            changed.insertDifferences(
-                bytes(of: buffers[current[row]], 0, row).bytes,
-                stride: bytesPerRow,
-                bytes(of: buffers[index], 0, row).bytes,
-                stride: bytesPerRow,
-                bytesPerPixel: format.pixelFormat.bytesPerPixel,
-                columns: columns,
-                row: row
-            )
-        }
+        let band = bytes(of: buffers[index], 0, row)
+        compare(0..<changed.columns, row, with: band, stride: bytesPerRow, isFirst: isFirst, &changed)
         if !changed.columnBounds(ofRow: row).isEmpty { current[row] = index }
     }
 
@@ -146,19 +134,7 @@ final class HeldPicture {
             let start = (row - piece.rows.lowerBound) * BlockSet.tile * stride
             guard start < packed.count else { return }
             let tiles = UnsafeRawBufferPointer(rebasing: packed[start...])
-            if isFirst {
-                changed.insert(columns: piece.columns, rows: row..<row + 1)
-            } else {
-                changed.insertDifferences(
-                    bytes(of: buffers[current[row]], piece.columns.lowerBound, row).bytes,
-                    stride: bytesPerRow,
-                    tiles.bytes,
-                    stride: stride,
-                    bytesPerPixel: bytesPerPixel,
-                    columns: piece.columns,
-                    row: row
-                )
-            }
+            compare(piece.columns, row, with: tiles, stride: stride, isFirst: isFirst, &changed)
             changed.forEachRun(inRow: row) { run in
                 let run = run.clamped(to: piece.columns)
                 if run.isEmpty { return }
@@ -170,6 +146,27 @@ final class HeldPicture {
                 }
             }
         }
+    }
+
+    /// Adds the tiles of a row that differ from the present pixels.
+    private func compare(
+        _ columns: Range<Int>,
+        _ row: Int,
+        with tiles: UnsafeRawBufferPointer,
+        stride: Int,
+        isFirst: Bool,
+        _ changed: inout BlockSet
+    ) {
+        if isFirst { return changed.insert(columns: columns, rows: row..<row + 1) }
+        changed.insertDifferences(
+            bytes(of: buffers[current[row]], columns.lowerBound, row).bytes,
+            stride: bytesPerRow,
+            tiles.bytes,
+            stride: stride,
+            bytesPerPixel: format.pixelFormat.bytesPerPixel,
+            columns: columns,
+            row: row
+        )
     }
 
     private func offset(_ column: Int, _ row: Int) -> Int {

@@ -19,10 +19,11 @@ extension XConnection {
         let setup = xcb_get_setup(raw)!
         var (depth, visualID) = (screen.pointee.root_depth, screen.pointee.root_visual)
         if case .window(let window, _) = source { (depth, visualID) = try look(of: window) }
-        guard let visual = visual(visualID), let pixmap = pixmapFormat(setup, depth: depth),
+        guard let visual = oriel_xcb_visual(screen, visualID)?.pointee,
+            let pixmap = oriel_xcb_format(setup, depth)?.pointee,
             visual._class == XCB_VISUAL_CLASS_TRUE_COLOR.rawValue
                 || visual._class == XCB_VISUAL_CLASS_DIRECT_COLOR.rawValue,
-            let pixelFormat = try? PixelFormat(
+            let pixelFormat = PixelFormat(
                 bitsPerPixel: Int(pixmap.bits_per_pixel),
                 byteOrder: setup.pointee.image_byte_order == XCB_IMAGE_ORDER_LSB_FIRST.rawValue
                     ? .littleEndian : .bigEndian,
@@ -40,26 +41,5 @@ extension XConnection {
         } catch .requestFailed(_, .badWindow), .requestFailed(_, .badDrawable) {
             throw .noWindow(window)
         }
-    }
-
-    private func visual(_ id: xcb_visualid_t) -> xcb_visualtype_t? {
-        var depths = xcb_screen_allowed_depths_iterator(screen)
-        while depths.rem > 0 {
-            var visuals = xcb_depth_visuals_iterator(depths.data)
-            while visuals.rem > 0 {
-                if visuals.data.pointee.visual_id == id { return visuals.data.pointee }
-                xcb_visualtype_next(&visuals)
-            }
-            xcb_depth_next(&depths)
-        }
-        return nil
-    }
-
-    private func pixmapFormat(_ setup: UnsafePointer<xcb_setup_t>, depth: UInt8) -> xcb_format_t? {
-        let formats = UnsafeBufferPointer(
-            start: xcb_setup_pixmap_formats(setup),
-            count: Int(xcb_setup_pixmap_formats_length(setup))
-        )
-        return formats.first { $0.depth == depth }
     }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Configuration
 import Glibc
+import Helpers
+import Publishing
 
 @main
 struct Oriel: ParsableCommand {
@@ -31,7 +33,7 @@ struct Oriel: ParsableCommand {
             command = try parseAsRoot()
             try command.run()
         } catch {
-            guard let failure = Failure(describing: error) else { exit(sayingWhy: error, of: type(of: command)) }
+            guard let failure = Failure(ending: error) else { exit(sayingWhy: error, of: type(of: command)) }
             Console.note(failure.sentence)
             Glibc.exit(failure.code.rawValue)
         }
@@ -42,7 +44,7 @@ struct Oriel: ParsableCommand {
         guard arguments.count == 3, arguments[2] == Handed.flag else { return false }
         switch arguments[1] {
         case "start": try Handed.take(CaptureProcessSettings.self).run()
-        case "attach": try SenderProcess(Handed.take(SenderProcessSettings.self)).run()
+        case "attach": try Handed.take(SenderProcessSettings.self).run()
         case "hear": try Handed.take(SoundProcessSettings.self).run()
         default: return false
         }

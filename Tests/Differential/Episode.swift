@@ -185,9 +185,8 @@ struct Episode: ~Copyable {
         _ = whole.commit(info, changed: &changed)
         guard whole.nv12.isEqual(to: picture.nv12) else { throw fault("the picture is not that of the screen") }
         if tally.rests > 1, random.next() & 7 > 0 { return }
-        // One that is told to send nothing rather than much may stay coarse. Where nothing is patched, libvpx's loop filter
-        // blurs text anew with each frame.
-        if plan.settings.dropThreshold > 0 || !plan.settings.allowsPatches { return }
+        // Where nothing is patched, libvpx's loop filter blurs text anew with each frame.
+        if !plan.settings.allowsPatches { return }
         for stream in streams {
             let plain = try plainEncode(stream.rendition.codec)
             guard stream.copyReference(into: &reference) else { throw fault("\(stream.rendition.codec): no reference") }

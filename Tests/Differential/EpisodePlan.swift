@@ -43,7 +43,6 @@ struct EpisodePlan: CustomStringConvertible {
         )
         settings.vp8Profile = Int(random.next() & 1)
         settings.allowsPatches = random.next() & 15 > 0
-        settings.dropThreshold = [0, 0, 30, 90].randomElement(using: &random)!
         sources = (0..<Int.random(in: 1...3, using: &random)).map { _ in
             // Mostly as large as the stream's picture: then nothing is scaled, and all that moves moves by whole rows.
             if random.next() & 3 > 0 { return size }
@@ -86,7 +85,7 @@ struct EpisodePlan: CustomStringConvertible {
 
     var description: String {
         """
-        \(size) at \(bitrate) b/s, \(framesPerSecond) a second, drops at \(settings.dropThreshold) %, \
+        \(size) at \(bitrate) b/s, \(framesPerSecond) a second, \
         profile \(settings.vp8Profile), patches \(settings.allowsPatches), keyframes \(settings.keyframeInterval ?? .zero), \
         \(codecs.map(\.rawValue)), screens \(sources.map(\.description)), \(ticks) ticks
         """

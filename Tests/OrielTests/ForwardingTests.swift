@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Credentials
 import Glibc
 import ICE
 import JSON

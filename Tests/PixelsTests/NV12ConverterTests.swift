@@ -94,8 +94,7 @@ struct NV12ConverterTests {
             luma: &lumaSpan,
             chroma: &chromaSpan,
             layout: layout,
-            atX: area.x,
-            y: area.y
+            at: (area.x, area.y)
         )
         #expect(luma == whole.luma)
         #expect(chroma == whole.chroma)

@@ -9,7 +9,8 @@ import Testing
         await #expect(processExitsWith: .success) {
             let size = 30 << 20
             returnFreedMemory(ofBlocksFrom: size)
-            free(malloc(size))
+            let first = try #require(malloc(size))
+            free(first)
             let block = try #require(malloc(size))
             #expect(isMappedAlone(block))
             free(block)

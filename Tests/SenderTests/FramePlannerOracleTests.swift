@@ -3,9 +3,9 @@ import Pixels
 import TestSupport
 import Testing
 import Time
-import VideoEncoding
 
 @testable import Sender
+@testable import VideoEncoding
 
 /// A planner beside an encoder without pictures, in virtual time.
 private struct PlannedStream {
@@ -39,23 +39,23 @@ private struct PlannedStream {
         if frame == nil {
             planner.beginEncoding(&plan, patched: encoder.patchedBlocks)
             if planner.asksForNeed(plan, at: now), let need = encoder.need() { planner.setNeed(need) }
-            let parameters = planner.parameters(of: &plan, at: now)
+            let quantizers = planner.quantizers(of: &plan, at: now)
             frame = encoder.encode(
                 presentationTime: instant,
-                forceKeyframe: parameters.forceKeyframe,
-                quantizers: parameters.quantizers,
+                forceKeyframe: plan.action == .keyframe,
+                quantizers: quantizers,
                 active: planner.activeMap,
-                isThorough: parameters.isThorough
+                isThorough: planner.isThorough(plan)
             )
         }
-        planner.note(frame.map { $0.outcome(canPatch: encoder.canPatch) }, of: plan, at: now)
+        planner.note(frame?.delivery, canPatch: encoder.canPatch, of: plan, at: now)
         return frame
     }
 }
 
 extension ToyEncoder.Frame {
-    fileprivate func outcome(canPatch: Bool) -> FramePlanner.Outcome {
-        FramePlanner.Outcome(isKeyframe: isKeyframe, quantizer: quantizer, byteCount: byteCount, canPatch: canPatch)
+    fileprivate var delivery: FramePlanner.Delivery {
+        (EncodingResult(isKeyframe: isKeyframe, quantizer: quantizer), byteCount)
     }
 }
 

@@ -2,9 +2,9 @@ import Media
 import Pixels
 import Testing
 import Time
-import VideoEncoding
 
 @testable import Sender
+@testable import VideoEncoding
 
 /// One decision each.
 @Suite struct FramePlannerTests {
@@ -45,13 +45,14 @@ import VideoEncoding
         var plan = planner.plan(.keyframe, of: Self.start, by: FramePlanner.Abilities(), at: Self.start)
         #expect(plan.step == .encode)
         planner.beginEncoding(&plan, patched: nil)
-        #expect(planner.parameters(of: &plan, at: Self.start).forceKeyframe)
-        planner.note(outcome(isKeyframe: true, quantizer), of: plan, at: Self.start)
+        #expect(plan.action == .keyframe)
+        _ = planner.quantizers(of: &plan, at: Self.start)
+        planner.note(outcome(isKeyframe: true, quantizer), canPatch: true, of: plan, at: Self.start)
         return planner
     }
 
-    private func outcome(isKeyframe: Bool = false, _ quantizer: Int, bytes: Int = 1000) -> FramePlanner.Outcome {
-        FramePlanner.Outcome(isKeyframe: isKeyframe, quantizer: quantizer, byteCount: bytes, canPatch: true)
+    private func outcome(isKeyframe: Bool = false, _ quantizer: Int, bytes: Int = 1000) -> FramePlanner.Delivery {
+        (EncodingResult(isKeyframe: isKeyframe, quantizer: quantizer), bytes)
     }
 
     @Test func aSmallChangeIsAPatch() {
@@ -64,7 +65,7 @@ import VideoEncoding
             return
         }
         #expect(limit > 1000 && planner.active == changed && planner.pictureIsNew)
-        planner.note(outcome(7), of: plan, at: now)
+        planner.note(outcome(7), canPatch: true, of: plan, at: now)
         #expect(!planner.pictureIsNew && planner.sharpness.isFine)
     }
 
@@ -89,7 +90,7 @@ import VideoEncoding
         #expect(plan.step == .encode && planner.scroll == nil && planner.active == changed)
         #expect(planner.activeMap == changed)
         // If the frame is dropped, it is still to be sent.
-        planner.note(nil, of: plan, at: now)
+        planner.note(nil, canPatch: true, of: plan, at: now)
         #expect(planner.pictureIsNew)
         plan = planner.plan(.frame, of: now, by: Self.able, at: now + .seconds(1))
         #expect(planner.active == changed)
@@ -151,8 +152,8 @@ import VideoEncoding
         var plan = planner.plan(.keyframe, of: Self.start, by: FramePlanner.Abilities(), at: Self.start)
         planner.beginEncoding(&plan, patched: nil)
         #expect(!planner.asksForNeed(plan, at: Self.start))
-        let parameters = planner.parameters(of: &plan, at: Self.start)
-        #expect(parameters.quantizers == codec.readableQuantizer...codec.readableQuantizer && parameters.isThorough)
+        let quantizers = planner.quantizers(of: &plan, at: Self.start)
+        #expect(quantizers == codec.readableQuantizer...codec.readableQuantizer && planner.isThorough(plan))
     }
 
     /// A few macroblocks that are nearly fine are polished only while patches leave something of their budget.
@@ -164,7 +165,7 @@ import VideoEncoding
             let plan = planner.plan(.frame, of: Self.start, by: Self.able, at: now)
             if plan.step == .wait { break }
             #expect(plan.step == .patch(limit: .max) && !planner.active.isEmpty)
-            planner.note(outcome(7, bytes: 4000), of: plan, at: now)
+            planner.note(outcome(7, bytes: 4000), canPatch: true, of: plan, at: now)
             polishes += 1
             now += .milliseconds(1)
         }
@@ -179,7 +180,7 @@ import VideoEncoding
             let now = Self.start + .milliseconds(age)
             var plan = planner.plan(.keyframe, of: Self.start, by: Self.able, at: now)
             planner.beginEncoding(&plan, patched: nil)
-            #expect(planner.parameters(of: &plan, at: now).quantizers == quantizers)
+            #expect(planner.quantizers(of: &plan, at: now) == quantizers)
         }
     }
 
@@ -196,9 +197,9 @@ import VideoEncoding
         planner.beginEncoding(&plan, patched: nil)
         let count = planner.active.count
         #expect(count > 0 && count < planner.sharpness.count / 2)
-        let parameters = planner.parameters(of: &plan, at: now)
-        #expect(parameters.quantizers.map { $0.count == 1 && $0.upperBound < 50 } ?? false)
-        #expect(parameters.isThorough == (count * 8 <= planner.sharpness.count))
+        let quantizers = planner.quantizers(of: &plan, at: now)
+        #expect(quantizers.map { $0.count == 1 && $0.upperBound < 50 } ?? false)
+        #expect(planner.isThorough(plan) == (count * 8 <= planner.sharpness.count))
     }
 
     /// A page of AV1 goes over a thin link as a keyframe, after a probe.

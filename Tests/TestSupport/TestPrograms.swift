@@ -2,11 +2,8 @@
 package enum TestPrograms {
     package static let repository = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
-    /// Holds `oriel`, `workload` and `bridge-peer`, optimised.
-    package static let directory = "\(repository)/.build/release"
-
-    /// Holds what `swift build --build-tests` makes.
-    package static let testBuild = "\(repository)/.build/debug"
+    /// Holds all programs of the package, as `tools/packages.sh` says that tests are built.
+    package static let directory = "\(repository)/.build/tests/release"
 
     package static let bridgePeer = "\(directory)/bridge-peer"
 

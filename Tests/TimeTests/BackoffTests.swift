@@ -9,7 +9,7 @@ import Time
     }
 
     @Test func eachWaitIsLongerByAQuarterUpToTheLimit() {
-        var backoff = Backoff(.milliseconds(500)...(.seconds(1)), by: .quarter)
+        var backoff = Backoff(.milliseconds(500)...(.seconds(1)), growingBy: 25)
         let waits = (1...6).map { _ in backoff.fail() }
         #expect(
             waits == [500_000, 625_000, 781_250, 976_562.5, 1_000_000, 1_000_000].map { Duration.microseconds($0) }

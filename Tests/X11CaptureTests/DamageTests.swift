@@ -11,7 +11,7 @@ import Testing
 
     private func take(_ damage: DamageMonitor, _ region: PixelRect) throws -> BlockSet {
         var tiles = none(region)
-        try damage.answer(damage.ask(), addTo: &tiles, of: region)
+        try damage.take(addingTo: &tiles, of: region)
         return tiles
     }
 

@@ -41,10 +41,10 @@ import Testing
         let damage = try #require(try DamageMonitor(connection: connection, source: .window(window)))
         _ = try painter.openWindow(title: "above", at: PixelRect(x: 0, y: 0, width: 400, height: 300))
         var tiles = grabber.noTiles
-        try damage.answer(damage.ask(), addTo: &tiles, of: grabber.region)
+        try damage.take(addingTo: &tiles, of: grabber.region)
         try painter.fill(PixelRect(x: 70, y: 10, width: 5, height: 5), 1, on: window)
         tiles = grabber.noTiles
-        try damage.answer(damage.ask(), addTo: &tiles, of: grabber.region)
+        try damage.take(addingTo: &tiles, of: grabber.region)
         var wanted = grabber.noTiles
         wanted.insert(column: 1, row: 0)
         #expect(tiles == wanted)

@@ -77,7 +77,7 @@ package struct JanusSession: Sendable {
     /// Whether the server may have this side's former addresses.
     var isMigrating = false
     var requests = 0
-    var backoff = Backoff(.milliseconds(500)...(.seconds(8)), by: .quarter)
+    var backoff = Backoff(.milliseconds(500)...(.seconds(8)), growingBy: 25)
     /// Whether this side was ever in the room.
     var wasPublished = false
     /// When secrets were first refused that were accepted before.

@@ -6,7 +6,7 @@ package struct PageViewer: Encodable, Sendable {
     private let targetBps: Int?
     private let queueMs: Double?
     private let rendition: Int
-    /// Of the last frame, 0 (best) to 63.
+    /// The quantizer of the last frame, 0 (best) to 63.
     private let quantizer: Int?
     /// The target of the sound's encoder, in bits a second; nil if this viewer does not get the sound.
     private let soundTargetBps: Int?
@@ -18,7 +18,7 @@ package struct PageViewer: Encodable, Sendable {
 
     /// - Parameters:
     ///   - rendition: the viewer's present or possible rendition, 1 for that of viewers with good links.
-    ///   - quantizer: of the sender's last frame. The limit and the sound's target are the sender's too.
+    ///   - quantizer: of the sender's last frame. `limit` and `soundTarget` are the sender's too.
     package init(_ viewer: ViewerSnapshot, rendition: Int, quantizer: Int?, limit: String?, soundTarget: Int?) {
         let link = viewer.peer.link
         (estimateBps, targetBps, queueMs) = (link.estimateBps, link.targetBps, link.queueMs)

@@ -78,7 +78,7 @@ public struct BridgeInspection: Sendable {
     ) throws(BridgeError) {
         guard let ring = try OpenedRing(.frames, at: name, in: directory) else { return }
         let header = ring.header
-        let page = try directory.calling(on: name) { () throws(SystemError) in try ring.file.readBytes(Layout.page) }
+        let page = try ring.readBytes(Layout.page, at: 0)
         guard page.count == Layout.page else {
             throw .damaged(path: directory.path(of: name), problem: "too short for a header")
         }
@@ -99,9 +99,7 @@ public struct BridgeInspection: Sendable {
         let latest = page.span.bytes.get(H.latest, as: UInt64.self)
         if latest != 0, latest & 0xFF < Layout.slotCount { latestSlot = Int(latest & 0xFF) }
         for slot in 0..<Layout.slotCount {
-            let metadata = try directory.calling(on: name) { () throws(SystemError) in
-                try ring.file.readBytes(S.metadataBytes, at: header.slotOffset(slot))
-            }
+            let metadata = try ring.readBytes(S.metadataBytes, at: header.slotOffset(slot))
             let isWhole = metadata.count == S.metadataBytes
             let checked = isWhole ? try? SlotMetadata(checking: metadata.span.bytes, slotBytes: header.slotStride) : nil
             // A file that was shrunk has fewer bytes.
@@ -109,12 +107,8 @@ public struct BridgeInspection: Sendable {
             let sequence = isThere ? metadata.span.bytes.unsafeLoad(fromByteOffset: S.sequence, as: UInt64.self) : 0
             slots.append(Slot(sequence: sequence, info: checked?.info))
             guard slot == latestSlot, let checked else { continue }
-            let map = try directory.calling(on: name) { () throws(SystemError) in
-                try ring.file.readBytes(
-                    checked.tileColumns * checked.tileRows * 4,
-                    at: header.slotOffset(slot) + checked.tilesOffset
-                )
-            }
+            let place = header.slotOffset(slot) + checked.tilesOffset
+            let map = try ring.readBytes(checked.tileColumns * checked.tileRows * 4, at: place)
             tileColumns = checked.tileColumns
             let number = TileMap.version(checked.info.number)
             tileAges = stride(from: 0, to: map.count / 4 * 4, by: 4).map { offset in

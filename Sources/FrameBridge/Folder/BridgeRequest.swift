@@ -2,7 +2,7 @@ import Glibc
 import Posix
 public import Time
 
-/// A command's request to the capture process. Of several before a tick, the last one counts.
+/// A command's request to the capture process. If several come before a tick, the last one counts.
 public enum BridgeRequest: Sendable, Equatable {
     /// Show a slate, and stop capturing the screen.
     case pause
@@ -17,9 +17,6 @@ public enum BridgeRequest: Sendable, Equatable {
 
     /// Whether it stops capturing the screen.
     var pauses: Bool { self == .pause || self == .freeze }
-
-    /// Whether it asks for another source.
-    fileprivate var showsAnother: Bool { if case .show = self { true } else { false } }
 
     /// The line of the request in the control file.
     var text: String {
@@ -49,14 +46,7 @@ public enum BridgeRequest: Sendable, Equatable {
 
 extension BridgeRequest: CustomStringConvertible {
     /// The request as a verb, for people.
-    public var description: String {
-        switch self {
-        case .pause, .freeze: "pause"
-        case .resume: "resume"
-        case .stop: "stop"
-        case .show(let source): "show \(source)"
-        }
-    }
+    public var description: String { self == .freeze ? "pause" : text }
 }
 
 /// The capture process's answer to a request.
@@ -96,7 +86,8 @@ extension BridgeDirectory {
                 if asked != wanted {
                     let isPause = asked.flatMap { BridgeRequest(text: $0.text) }?.pauses ?? false
                     if isAsked, isPause, !request.pauses { return .refused("somebody has asked for a pause meanwhile") }
-                    if isAsked || !request.showsAnother || !(control.waitingRequest?.pauses ?? false) {
+                    let isShow = if case .show = request { true } else { false }
+                    if isAsked || !isShow || !(control.waitingRequest?.pauses ?? false) {
                         try write(wanted)
                         isAsked = true
                     }

@@ -77,7 +77,9 @@ struct BroadcastFolder: ~Copyable {
     private static func clearAway(_ rings: [String], in directory: BridgeDirectory) -> [RingHeader] {
         let names = directory.fileNames().filter { $0 != BridgeDirectory.spare(BridgeStatus.fileName) }
         func isRing(_ name: String) -> Bool { rings.contains { RingFile.isFile(name, of: $0) } }
-        let left = names.filter(isRing).compactMap { RingHeader(retiring: $0, in: directory) }
+        let left = names.filter(isRing).compactMap { RingHeader(leftAt: $0, in: directory) }
+        // The data of a retired file is shown until the successor has a generation.
+        for header in left { header.setState(.retired) }
         func isTemporary(_ name: String) -> Bool {
             name.hasPrefix(".") && !RingFile.isFile(name, of: "." + SoundWriter.soundRing)
         }

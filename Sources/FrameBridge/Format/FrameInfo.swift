@@ -22,7 +22,7 @@ public struct FrameInfo: Sendable, Equatable {
     public var width: Int, height: Int
     /// When the pixels were taken from the screen.
     public var capturedAt: Instant
-    /// What part of the screen the picture shows.
+    /// The part of the screen that the picture shows.
     public var source: SourceRectangle
     /// The orientation of the monitor that shows that part, or most of it.
     public var orientation: Orientation

@@ -39,26 +39,22 @@ struct HeaderMetadata: Equatable {
 
     /// Writes the first 64 bytes of a file that nobody else can open yet.
     func store(as format: RingFormat, in mapping: Mapping) {
-        withUnsafeTemporaryAllocation(byteCount: Layout.Header.constantBytes, alignment: 8) { bytes in
-            encode(as: format, into: bytes)
+        typealias H = Layout.Header
+        withUnsafeTemporaryAllocation(byteCount: H.constantBytes, alignment: 8) { bytes in
+            bytes.put(format.magic, H.magic)
+            bytes.put(Layout.byteOrderMark, H.byteOrderMark)
+            bytes.put(format.major, H.major)
+            bytes.put(format.minor, H.minor)
+            bytes.put(UInt32(Layout.page), H.headerBytes)
+            bytes.put(UInt32(format.slotCount), H.slotCount)
+            bytes.put(generation, H.generation)
+            bytes.put(UInt64(fileBytes), H.fileBytes)
+            bytes.put(UInt64(slotStride), H.slotStride)
+            bytes.put(UInt64(slotsOffset), H.slotsOffset)
+            bytes.put(UInt32(bitPattern: getpid()), H.writerPID)
+            bytes.put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<H.checksum]).bytes), H.checksum)
             mapping.store(UnsafeRawBufferPointer(bytes), 0)
         }
-    }
-
-    private func encode(as format: RingFormat, into bytes: UnsafeMutableRawBufferPointer) {
-        typealias H = Layout.Header
-        bytes.put(format.magic, H.magic)
-        bytes.put(Layout.byteOrderMark, H.byteOrderMark)
-        bytes.put(format.major, H.major)
-        bytes.put(format.minor, H.minor)
-        bytes.put(UInt32(Layout.page), H.headerBytes)
-        bytes.put(UInt32(format.slotCount), H.slotCount)
-        bytes.put(generation, H.generation)
-        bytes.put(UInt64(fileBytes), H.fileBytes)
-        bytes.put(UInt64(slotStride), H.slotStride)
-        bytes.put(UInt64(slotsOffset), H.slotsOffset)
-        bytes.put(UInt32(bitPattern: getpid()), H.writerPID)
-        bytes.put(CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[..<H.checksum]).bytes), H.checksum)
     }
 
     /// - Parameters:

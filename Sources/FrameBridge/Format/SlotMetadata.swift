@@ -106,8 +106,10 @@ struct SlotMetadata: Equatable {
     }
 }
 
-/// An invalid field.
+/// The fault of a file: the name of an invalid field, or a lack of bytes.
 struct Malformed: Error, Equatable {
+    static let shrunk = Malformed("shrunk while it was read")
+
     let field: String
 
     init(_ field: String) { self.field = field }

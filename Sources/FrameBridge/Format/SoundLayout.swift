@@ -7,7 +7,7 @@ enum SoundLayout {
     static let slotCount = 128
     static let slotBytes = 2048
     static let mostChannels = 2
-    /// Higher numbers are damage: no writer has written so many blocks.
+    /// Higher numbers are damage: no writer has written this many blocks.
     static let mostBlocks: UInt64 = 1 << 48
 
     /// Offsets in the header page. `Layout.Header.latest` holds the number of the newest block.

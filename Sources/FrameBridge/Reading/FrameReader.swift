@@ -30,11 +30,6 @@ public struct FrameReader: ~Copyable {
         case contended
     }
 
-    enum Failure: Error {
-        case lost
-        case malformed(Malformed)
-    }
-
     private let directory: BridgeDirectory
     private let access: Access
     private let lock: FileDescriptor
@@ -98,24 +93,21 @@ public struct FrameReader: ~Copyable {
         _ file: FramesFile,
         _ body: (borrowing Frame) -> Void
     ) throws(BridgeError) -> Outcome {
-        do throws(Failure) {
+        do throws(Malformed) {
             let (outcome, info) = try file.read(after: seenLatest(of: file), overruns: &overruns, body)
             switch outcome {
             case .noFrame: return .noFrame
             case .unchanged: return .unchanged
             case .contended: return .contended
-            case .noSuchSlot: throw Failure.malformed(Malformed("latest slot"))
-            case .misnumbered: throw Failure.malformed(Malformed("frame number"))
+            case .noSuchSlot: throw Malformed("latest slot")
+            case .misnumbered: throw Malformed("frame number")
             case .whole(let latest):
                 seen = (file.ring.header.generation, latest)
                 // If a pause came meanwhile, its picture follows.
                 return isHidden(info!, in: file) ? .noFrame : .frame(info!)
             }
         } catch {
-            switch error {
-            case .malformed(let malformed): throw lose(problem: malformed.field)
-            case .lost: throw lose(problem: "shrunk while it was read")
-            }
+            throw lose(problem: error.field)
         }
     }
 

@@ -6,11 +6,8 @@ import Time
 /// One generation's frames file, opened for reading.
 ///
 /// Nothing here trusts the file. Metadata is copied and checked. Pixels count only if the slot's sequence number has
-/// not changed. A file that shrinks ends in `Lost` instead of a signal.
+/// not changed. A file that shrinks ends in an error instead of a signal.
 final class FramesFile {
-    /// The file was shrunk, or a read failed.
-    struct Lost: Error {}
-
     private enum Backing {
         case mapped(Mapping)
         /// Read into a private buffer that holds one slot.
@@ -36,28 +33,28 @@ final class FramesFile {
         if case .copied(let buffer) = backing { buffer.deallocate() }
     }
 
-    func load64(_ offset: Int) throws(Lost) -> UInt64 {
+    func load64(_ offset: Int) throws(Malformed) -> UInt64 {
         switch backing {
         case .mapped(let mapping):
-            guard let value = mapping.guarded({ mapping.loadAcquiring64(offset) }) else { throw Lost() }
+            guard let value = mapping.guarded({ mapping.loadAcquiring64(offset) }) else { throw .shrunk }
             return value
         case .copied:
             var value: UInt64 = 0
             let count = withUnsafeMutableBytes(of: &value) { try? ring.file.read(into: $0, at: offset) }
-            guard count == 8 else { throw Lost() }
+            guard count == 8 else { throw .shrunk }
             return value
         }
     }
 
     /// Nil if the number is not a state.
     var state: BroadcastState? {
-        get throws(Lost) {
+        get throws(Malformed) {
             BroadcastState(rawValue: UInt32(truncatingIfNeeded: try load64(Layout.Header.state)))
         }
     }
 
     /// The state and the time of the last heartbeat.
-    func pulse() throws(Lost) -> (state: BroadcastState?, heartbeat: Instant?) {
+    func pulse() throws(Malformed) -> (state: BroadcastState?, heartbeat: Instant?) {
         (try state, Instant(stored: try load64(Layout.Header.heartbeat)))
     }
 
@@ -71,7 +68,7 @@ final class FramesFile {
         after seen: UInt64,
         overruns: inout Int,
         _ body: (borrowing Frame) -> Void
-    ) throws(FrameReader.Failure) -> (outcome: Reading.Outcome, info: FrameInfo?) {
+    ) throws(Malformed) -> (outcome: Reading.Outcome, info: FrameInfo?) {
         switch backing {
         case .mapped(let mapping):
             let result = mapping.guarded {
@@ -81,10 +78,10 @@ final class FramesFile {
                     mapping.base + ring.header.slotOffset($0)
                 }
             }
-            guard let result else { throw .lost }
+            guard let result else { throw .shrunk }
             let read = try result.get()
             // After a cut, the rest of the file's last page reads as zeros, without a fault.
-            if case .whole = read.outcome, !ring.isLongEnough { throw .lost }
+            if case .whole = read.outcome, !ring.isLongEnough { throw .shrunk }
             return read
         case .copied(let buffer):
             return try perform(Reading(after: seen, copiesPicture: true), &overruns, body) { offset, _ in
@@ -107,7 +104,7 @@ final class FramesFile {
         _ body: (borrowing Frame) -> Void,
         load: (_ offset: Int, _ isAcquiring: Bool) -> UInt64?,
         slot: (Int) -> UnsafeMutableRawPointer?
-    ) -> Result<(outcome: Reading.Outcome, info: FrameInfo?), FrameReader.Failure> {
+    ) -> Result<(outcome: Reading.Outcome, info: FrameInfo?), Malformed> {
         var reading = reading
         defer { overruns += reading.overruns }
         return withUnsafeTemporaryAllocation(byteCount: Layout.Slot.metadataBytes, alignment: 8) { copy in
@@ -117,16 +114,15 @@ final class FramesFile {
             while true {
                 switch step {
                 case .load(let word), .loadRelaxed(let word):
-                    guard let value = load(ring.header.offset(of: word), step == .load(word)) else {
-                        return .failure(.lost)
-                    }
+                    let offset = ring.header.offset(of: word)
+                    guard let value = load(offset, step == .load(word)) else { return .failure(.shrunk) }
                     step = reading.next(value)
                 case .fence:
                     atomicMemoryFence(ordering: .acquiring)
                     step = reading.next()
                 case .copy(let index):
                     base = slot(index)
-                    guard let base else { return .failure(.lost) }
+                    guard let base else { return .failure(.shrunk) }
                     copy.copyMemory(from: UnsafeRawBufferPointer(start: base, count: copy.count))
                     step = reading.next(copy.load(fromByteOffset: Layout.Slot.frameNumber, as: UInt64.self))
                 case .show:
@@ -137,7 +133,7 @@ final class FramesFile {
                         body(Frame(base: base!, metadata: metadata))
                         shown = metadata.info
                     } catch {
-                        return .failure(.malformed(error))
+                        return .failure(error)
                     }
                     step = reading.next()
                 case .end(let outcome): return .success((outcome, shown))

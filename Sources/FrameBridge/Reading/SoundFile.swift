@@ -5,12 +5,6 @@ import Time
 /// One generation's file of sound, opened for reading. Nothing here trusts the file: a block is copied first, and
 /// checked afterwards.
 final class SoundFile {
-    enum Failure: Error {
-        /// The file was shrunk.
-        case lost
-        case malformed(Malformed)
-    }
-
     /// When its writer began it, according to the file.
     let startedAt: UInt64
     let ring: OpenedRing
@@ -88,15 +82,13 @@ final class SoundFile {
     /// Copies the block of a number, or the newest for nil, and checks it.
     ///
     /// - Returns: the block if it is whole. Its samples stand in `samples`.
-    func read(_ number: UInt64?) throws(Failure) -> (outcome: SoundReading.Outcome, block: SoundBlock?) {
-        guard let outcome = mapping.guarded({ perform(SoundReading(of: number)) }) else { throw .lost }
+    func read(_ number: UInt64?) throws(Malformed) -> (outcome: SoundReading.Outcome, block: SoundBlock?) {
+        guard let outcome = mapping.guarded({ perform(SoundReading(of: number)) }) else { throw .shrunk }
         guard case .whole(let number) = outcome else { return (outcome, nil) }
         // After a cut, the rest of the file's last page reads as zeros, without a fault.
-        guard ring.isLongEnough else { throw .lost }
-        do throws(Malformed) {
-            let bytes = UnsafeRawBufferPointer(copy).bytes
-            return (outcome, try SoundBlock(checking: bytes, generation: generation, number: number))
-        } catch { throw .malformed(error) }
+        guard ring.isLongEnough else { throw .shrunk }
+        let bytes = UnsafeRawBufferPointer(copy).bytes
+        return (outcome, try SoundBlock(checking: bytes, generation: generation, number: number))
     }
 
     /// The samples that were copied last.

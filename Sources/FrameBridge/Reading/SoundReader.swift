@@ -118,7 +118,7 @@ public struct SoundReader: ~Copyable {
     ) throws(BridgeError) -> Outcome {
         // Hidden blocks are skipped, a lap at the most.
         for _ in 0..<SoundLayout.slotCount {
-            do throws(SoundFile.Failure) {
+            do throws(Malformed) {
                 let isEnded = file.isRetired
                 let (outcome, block) = try file.read(next)
                 switch outcome {
@@ -138,14 +138,11 @@ public struct SoundReader: ~Copyable {
                     given = number
                     file.withSamples(block.channels) { body(block, $0) }
                     return .block(block)
-                case .wrongHead: throw .malformed(Malformed("newest block"))
-                case .wrongSequence: throw .malformed(Malformed("sequence of a slot"))
+                case .wrongHead: throw Malformed("newest block")
+                case .wrongSequence: throw Malformed("sequence of a slot")
                 }
             } catch {
-                switch error {
-                case .malformed(let malformed): throw lose(file, problem: malformed.field)
-                case .lost: throw lose(file, problem: "shrunk while it was read")
-                }
+                throw lose(file, problem: error.field)
             }
         }
         return .none

@@ -12,7 +12,7 @@ struct NewGeneration {
     /// Captures before this instant must not be shown any more; nil for no such instant.
     let horizon: Instant?
     /// The files made so far.
-    private(set) var files: [RingFile] = []
+    var files: [RingFile] = []
 
     init(in directory: BridgeDirectory, state: BroadcastState, since: Instant, horizon: Instant?) {
         var number: UInt64 = 0
@@ -21,23 +21,5 @@ struct NewGeneration {
         self.directory = directory
         (self.state, stateSince) = (state, since)
         self.horizon = horizon
-    }
-
-    /// Makes the file of a ring, with all its blocks.
-    ///
-    /// - Parameters:
-    ///   - ring: the name of the ring, one of those that the folder knows.
-    ///   - bytes: the size of the file, a header page at least.
-    ///   - prepare: stores the ring's first data in its header.
-    /// - Throws: `noSpace`, or `system`.
-    mutating func makeFile(
-        of ring: String,
-        bytes: Int,
-        storage: FrameStorage,
-        _ prepare: (Mapping) -> Void
-    ) throws(BridgeError) -> RingFile {
-        let file = try RingFile(ring, of: self, bytes: bytes, storage: storage, prepare)
-        files.append(file)
-        return file
     }
 }

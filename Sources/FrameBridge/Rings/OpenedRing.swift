@@ -21,6 +21,11 @@ struct OpenedRing: ~Copyable {
         self.directory = directory
     }
 
+    /// Reads at most `limit` bytes, fewer at the end of the file.
+    func readBytes(_ limit: Int, at offset: Int) throws(BridgeError) -> [UInt8] {
+        try directory.calling(on: name) { () throws(SystemError) in try file.readBytes(limit, at: offset) }
+    }
+
     /// Maps the whole file.
     func map() throws(BridgeError) -> Mapping {
         try directory.calling(on: name) { () throws(SystemError) in

@@ -36,10 +36,16 @@ final class RingFile {
         return Self.name(of: ring, number) == name ? number : nil
     }
 
-    /// Makes the file as `NewGeneration.makeFile` says.
+    /// Makes the file, with all its blocks, and adds it to a generation.
+    ///
+    /// - Parameters:
+    ///   - ring: the name of the ring, one of those that the folder knows.
+    ///   - bytes: the size of the file, a header page at least.
+    ///   - prepare: stores the ring's first data in its header.
+    /// - Throws: `noSpace`, or `system`.
     init(
         _ ring: String,
-        of generation: NewGeneration,
+        in generation: inout NewGeneration,
         bytes: Int,
         storage: FrameStorage,
         _ prepare: (Mapping) -> Void
@@ -63,6 +69,7 @@ final class RingFile {
             directory.remove(temporary)
             throw .system(path: directory.path(of: name), error)
         }
+        generation.files.append(self)
     }
 
     /// Makes a file with all its blocks. So a full file system is an error now and not a SIGBUS later.

@@ -21,12 +21,6 @@ struct RingHeader {
         self.init(mapping)
     }
 
-    /// Opens such a page, and retires the file for its readers. Its data is shown until the successor has a generation.
-    init?(retiring name: String, in directory: BridgeDirectory) {
-        self.init(leftAt: name, in: directory)
-        setState(.retired)
-    }
-
     func heartbeat() {
         _ = mapping.guarded { storeHeartbeat() }
     }

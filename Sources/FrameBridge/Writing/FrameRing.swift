@@ -28,7 +28,7 @@ final class FrameRing {
         framesPerSecond: Int
     ) throws(BridgeError) {
         let header = HeaderMetadata(.frames, generation: generation.number, slotBytes: plan.byteCount)
-        file = try generation.makeFile(of: Self.name, bytes: header.fileBytes, storage: storage) { mapping in
+        file = try RingFile(Self.name, in: &generation, bytes: header.fileBytes, storage: storage) { mapping in
             header.store(as: .frames, in: mapping)
             mapping.store32(UInt32(clamping: framesPerSecond), Layout.Header.framesPerSecond)
             Self.store(source, in: mapping)

@@ -19,7 +19,7 @@ final class SoundRing {
     /// - Throws: `noSpace`, or `system`.
     init(_ name: String, in generation: inout NewGeneration, storage: FrameStorage) throws(BridgeError) {
         let header = HeaderMetadata(.sound, generation: generation.number, slotBytes: SoundLayout.slotBytes)
-        file = try generation.makeFile(of: name, bytes: header.fileBytes, storage: storage) { mapping in
+        file = try RingFile(name, in: &generation, bytes: header.fileBytes, storage: storage) { mapping in
             header.store(as: .sound, in: mapping)
             mapping.store64(MonotonicClock.now().nanoseconds, SoundLayout.Header.startedAt)
         }

@@ -132,7 +132,7 @@ private struct Place {
     ///
     /// - Parameters:
     ///   - former: this writer's generation before.
-    ///   - horizon: of this writer. That of an earlier one counts too.
+    ///   - horizon: this writer's own one. The horizon of an earlier writer counts too.
     func beginGeneration(
         after former: SoundRing? = nil,
         horizon: Instant? = nil

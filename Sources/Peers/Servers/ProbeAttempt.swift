@@ -31,7 +31,7 @@ final class ProbeAttempt {
         guard let address = try? SocketAddress.resolve(host: place.host, port: place.port) else {
             throw SystemError("getaddrinfo", code: EADDRNOTAVAIL)
         }
-        socket = try ConnectedSocket(isStream ? .stream : .datagrams, to: address)
+        socket = try ConnectedSocket(isStream: isStream, to: address)
         probe = ServerProbe(service, isStream: isStream, now: now)
     }
 

@@ -1,6 +1,6 @@
 /// The rate of arrivals over the last moments of the receiver's clock.
 struct DeliveryRate: Sendable {
-    /// Milliseconds that count at the most, and at the least.
+    /// The longest and the shortest time that counts, in milliseconds.
     private static let (longest, shortest) = (300.0, 60.0)
     /// The most packets that count, for a receiver clock that stands still.
     static let limit = 1024

@@ -5,10 +5,10 @@ struct FullQueue: Sendable {
     /// one.
     private static let fewestPackets = 6
     static let (shortestTime, longTime) = (120.0, 300.0)
-    /// The shortest wait of the last packet in milliseconds, …
+    /// The shortest wait of the last packet, in milliseconds.
     private static let shortestWait = 100.0
-    /// … and of the first one. The first need not have waited if all were sent within this share of the time of their
-    /// arrivals.
+    /// The shortest wait of the first packet. It need not have waited if all were sent within this share of the time of
+    /// their arrivals.
     private static let (shortestFirstWait, largestShare) = (50.0, 0.5)
     /// Packets of 1200 bytes that arrive in `shortestTime` at 5 Mb/s. Faster links need no such haste.
     private static let capacity = 64

@@ -39,9 +39,9 @@ struct PacketTrains: Sendable {
         }
     }
 
-    /// Fewer packets say too little, …
+    /// A train of fewer packets says too little.
     static let fewestPackets = 5
-    /// … and so do trains that were sent and arrived in less time than this, in milliseconds.
+    /// So does a train that was sent and arrived in less time than this, in milliseconds.
     private static let shortestTime = 8.0
     /// Most of the packets must have arrived.
     private static let leastShare = 0.8

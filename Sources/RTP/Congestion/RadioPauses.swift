@@ -13,7 +13,7 @@ struct RadioPauses: Sendable {
 
     /// - Parameters:
     ///   - arrival: in the order of sending.
-    ///   - comesTogether: whether as many others arrive with it as after a pause.
+    ///   - comesTogether: whether at least `fewestTogether` packets arrive together, it among them.
     ///   - fastest: the shortest delay of the last seconds, in milliseconds.
     /// - Returns: whether a pause has held it up.
     mutating func holdUp(_ arrival: Arrival, comesTogether: Bool, fastest: Double) -> Bool {

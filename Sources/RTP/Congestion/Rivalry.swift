@@ -2,11 +2,11 @@
 /// gives way to a queue that stays would give way for ever (Arun and Balakrishnan, "Copa: Practical Delay-Based
 /// Congestion Control for the Internet", NSDI 2018, §2.2).
 struct Rivalry: Sendable {
-    /// Others keep the queue if it stays longer than this, in milliseconds, for this long, although this flow gives way
-    /// …
+    /// Others keep the queue if it stays longer than `longestOwn` for `patience`, although this flow gives way. In
+    /// milliseconds.
     private static let (longestOwn, patience) = (30.0, 3000.0)
-    /// … and no longer, once it has been shorter than this for a while. A transfer that has lost packets leaves the
-    /// queue empty for a moment.
+    /// They have stopped once the queue has stayed shorter than `shortest` for `pause`. A transfer that has lost packets
+    /// leaves the queue empty for a moment.
     private static let (shortest, pause) = (15.0, 5000.0)
 
     /// A delay that stays the same all the while is no queue: the path itself has become longer. The largest variation

@@ -19,9 +19,9 @@ struct SentPackets: Sendable {
 
     /// As many packets of 1200 bytes as 20 Mb/s carry in two seconds.
     static let capacity = 4096
-    /// A packet is lost when a packet sent this many later has arrived (RFC 9002 §6.1.1) …
+    /// A packet is lost when one has arrived that was sent at least this many packets later (RFC 9002 §6.1.1), and this
+    /// much time later (§6.1.2).
     private static let reorderedPackets: UInt64 = 3
-    /// … and was sent this much later (§6.1.2).
     private static let reorderingTime = Duration.milliseconds(10)
 
     private var ring: [Packet] = []
@@ -82,17 +82,13 @@ struct SentPackets: Sendable {
     /// - Parameter body: gets each of them once.
     mutating func giveUpOvertaken(_ body: (Packet) -> Void) {
         guard let newest else { return }
-        giveUp(body) {
-            $0.number + Self.reorderedPackets <= newest.number && newest.sentAt - $0.sentAt >= Self.reorderingTime
-        }
-    }
-
-    private mutating func giveUp(_ body: (Packet) -> Void, while condition: (Packet) -> Bool) {
         settled = max(settled, end - min(end - start, UInt64(Self.capacity)))
         while settled < end {
             let slot = slot(of: settled)
-            guard ring[slot].fate != .inFlight || condition(ring[slot]) else { return }
             if ring[slot].fate == .inFlight {
+                guard settled + Self.reorderedPackets <= newest.number,
+                    newest.sentAt - ring[slot].sentAt >= Self.reorderingTime
+                else { return }
                 ring[slot].fate = .lost
                 inFlight -= ring[slot].size
                 body(ring[slot])

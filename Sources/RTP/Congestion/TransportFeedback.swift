@@ -64,9 +64,9 @@ extension TransportFeedback {
             let length = min(chunk.length, count - start)
             for place in 0..<(chunk.hasArrivals ? length : 0) {
                 switch chunk.status(at: place) {
-                case .small: time &+= UInt32(try reader.byte())
-                case .large: time &+= UInt32(bitPattern: Int32(Int16(bitPattern: try reader.uint16())))
-                case .none: continue
+                case 1: time &+= UInt32(try reader.byte())
+                case 2: time &+= UInt32(bitPattern: Int32(Int16(bitPattern: try reader.uint16())))
+                default: continue
                 }
                 arrivals.append(Arrival(number: first &+ UInt16(truncatingIfNeeded: start + place), time: time))
             }
@@ -77,21 +77,6 @@ extension TransportFeedback {
 
 /// The statuses of packets that follow each other: a run of one status (§3.1.3), or a vector (§3.1.4).
 private struct StatusChunk {
-    enum Status {
-        /// The packet has not arrived, or its status is reserved and has no delta.
-        case none
-        /// It has, and the step from the one before takes 8 bits, or 16.
-        case small, large
-
-        init(_ bits: UInt16) {
-            switch bits & 3 {
-            case 1: self = .small
-            case 2: self = .large
-            default: self = .none
-            }
-        }
-    }
-
     let bits: UInt16
 
     /// How many packets the chunk covers.
@@ -103,13 +88,15 @@ private struct StatusChunk {
         }
     }
 
-    var hasArrivals: Bool { bits >= 0x8000 || status(at: 0) != .none }
+    var hasArrivals: Bool { bits >= 0x8000 || 1...2 ~= status(at: 0) }
 
-    func status(at place: Int) -> Status {
+    /// 1 or 2 for a packet that has arrived, with a step from the one before of 8 or 16 bits. 3 is reserved, and has no
+    /// delta.
+    func status(at place: Int) -> UInt16 {
         switch bits >> 14 {
-        case 0, 1: Status(bits >> 13)
-        case 2: Status(bits >> (13 - place) & 1)
-        default: Status(bits >> (12 - 2 * place))
+        case 0, 1: bits >> 13 & 3
+        case 2: bits >> (13 - place) & 1
+        default: bits >> (12 - 2 * place) & 3
         }
     }
 }

@@ -76,8 +76,6 @@ struct FrameAssembly {
 
     /// An OBU of its header and its size, 0, alone. Each temporal unit begins so (AV1 §7.5), and packets leave it out.
     private static let temporalDelimiter: [UInt8] = [0x12, 0]
-    private static let sizeFlag: UInt8 = 0x02
-    private static let extensionFlag: UInt8 = 0x04
 
     /// Reverses `AV1Aggregation`.
     private mutating func appendElements(of payload: ArraySlice<UInt8>) throws(MalformedPacket) {
@@ -111,10 +109,10 @@ struct FrameAssembly {
         guard let header = obu.first else { return }
         if bytes.isEmpty { bytes = Self.temporalDelimiter }
         // OBUs in packets may have their size, too.
-        if header & Self.sizeFlag != 0 { return bytes += obu }
-        let start = header & Self.extensionFlag == 0 ? 1 : 2
+        if header & AV1Aggregation.sizeFlag != 0 { return bytes += obu }
+        let start = header & AV1Aggregation.extensionFlag == 0 ? 1 : 2
         guard obu.count >= start else { throw .truncated }
-        bytes.append(header | Self.sizeFlag)
+        bytes.append(header | AV1Aggregation.sizeFlag)
         if start == 2 { bytes.append(obu[1]) }
         LEB128.append(obu.count - start, to: &bytes)
         bytes += obu[start...]

@@ -81,7 +81,7 @@ package struct IncomingBundle {
             // A source that begins anew has another SSRC (RFC 3550 §8.2), and begins with a keyframe.
             if media[index].stream?.ssrc != packet.header.ssrc {
                 guard
-                    media[index].stream?.isSilent(at: now) ?? true
+                    media[index].stream?.statistics.isSilent(at: now) ?? true
                         || FrameAssembly.beginsKeyframe(packet.payload, codec)
                 else { return }
                 media[index].stream = IncomingStream(ssrc: packet.header.ssrc)
@@ -97,7 +97,7 @@ package struct IncomingBundle {
 
     private mutating func receiveSound(_ packet: IncomingPacket, in index: Int, now: Instant) {
         if media[index].sound?.ssrc != packet.header.ssrc {
-            guard media[index].sound?.isSilent(at: now) ?? true else { return }
+            guard media[index].sound?.statistics.isSilent(at: now) ?? true else { return }
             media[index].sound = IncomingSound(ssrc: packet.header.ssrc)
             hasReceived = true
         }
@@ -118,8 +118,8 @@ package struct IncomingBundle {
         guard case .senderReport(let report) = packet,
             let index = media.firstIndex(where: { $0.ssrc == report.ssrc })
         else { return }
-        media[index].stream?.receive(report, now: now)
-        media[index].sound?.receive(report, now: now)
+        media[index].stream?.statistics.noteReport(report, at: now)
+        media[index].sound?.statistics.noteReport(report, at: now)
     }
 
     /// Ends the streams of sources that have said goodbye.
@@ -171,8 +171,10 @@ package struct IncomingBundle {
         let reportIsDue = reports.isDue(at: now)
         var blocks: [ReportBlock] = []
         if reportIsDue {
-            blocks = media.indices.compactMap {
-                media[$0].stream?.takeReport(at: now) ?? media[$0].sound?.takeReport(at: now)
+            blocks = media.indices.compactMap { index in
+                guard let source = media[index].ssrc else { return nil }
+                return media[index].stream?.statistics.takeReport(of: source, at: now)
+                    ?? media[index].sound?.statistics.takeReport(of: source, at: now)
             }
             reports.reportSent(at: now)
         }

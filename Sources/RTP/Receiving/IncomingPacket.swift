@@ -11,7 +11,7 @@ struct IncomingPacket: Equatable {
     private(set) var payload: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8], _ extensions: HeaderExtensions) throws(MalformedPacket) {
-        var reader = ByteReader(bytes)
+        var reader = ByteReader(bytes[...])
         let first = try reader.byte()
         guard first >> 6 == 2 else { throw .version }
         let second = try reader.byte()

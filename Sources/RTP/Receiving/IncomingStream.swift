@@ -18,22 +18,18 @@ struct IncomingStream {
     private static let keyframeInterval = Duration.milliseconds(500)
     /// How long the first packets of a stream may arrive before the one that begins the keyframe.
     private static let firstPatience = Duration.milliseconds(30)
-    /// After this long without a packet, another source may replace this one.
-    private static let silence = Duration.seconds(1)
 
     let ssrc: UInt32
     private var numbers = SequenceUnwrapper()
     private var buffer = ReorderingBuffer()
     private var losses = PacketLosses()
-    private(set) var statistics = ReceptionStatistics(clockRate: VideoCodec.clockRate)
+    var statistics = ReceptionStatistics(clockRate: VideoCodec.clockRate)
     private var state = State.awaitingKeyframe(askAt: nil)
     /// Whether there was a keyframe.
     private var hasBegun = false
     /// Whether packets came since the last request for a keyframe. A peer that sends nothing is not asked again.
     private var hasNews = false
     private var keyframeAskedAt: Instant?
-    /// When the source itself last sent.
-    private var lastArrival: Instant?
     private var frames: [ReceivedFrame] = []
 
     init(ssrc: UInt32) { self.ssrc = ssrc }
@@ -50,19 +46,14 @@ struct IncomingStream {
     /// - Parameter codec: the codec of a payload type.
     mutating func receive(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
         statistics.notePacket(packet.header, at: now)
-        lastArrival = now
         receiveAgain(packet, codec, now: now)
     }
-
-    mutating func receive(_ report: SenderReport, now: Instant) { statistics.noteReport(report, at: now) }
 
     /// Asks for a keyframe: the decoder cannot use the received frames.
     mutating func requestKeyframe(_ codec: (UInt8) -> VideoCodec?) {
         loseFrames()
         goOn(codec)
     }
-
-    func isSilent(at now: Instant) -> Bool { lastArrival.map { now > $0 + Self.silence } ?? true }
 
     /// Receives a packet, perhaps a lost one that came again in another stream (RFC 4588).
     mutating func receiveAgain(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
@@ -188,8 +179,6 @@ struct IncomingStream {
         hasNews = false
         return true
     }
-
-    mutating func takeReport(at now: Instant) -> ReportBlock? { statistics.takeReport(of: ssrc, at: now) }
 
     private var keyframeDeadline: Instant? {
         guard hasNews, case .awaitingKeyframe(let askAt?) = state else { return nil }

@@ -19,23 +19,6 @@ package struct JitterBuffer {
         case silence
     }
 
-    /// Counts of packets by their fate.
-    package struct Statistics: Equatable, Sendable {
-        package internal(set) var played = 0
-        /// Packets whose poor copy was played.
-        package internal(set) var recovered = 0
-        /// Packets that came too late, or twice.
-        package internal(set) var late = 0
-        /// Packets that no decoder can read.
-        package internal(set) var malformed = 0
-        /// Packets left out because too much waited.
-        package internal(set) var dropped = 0
-        /// The share of lost or late packets among the latest few hundred.
-        package internal(set) var lossRatio = 0.0
-        /// The share of concealed samples in the latest few seconds.
-        package internal(set) var concealedRatio = 0.0
-    }
-
     private struct Waiting {
         let number: Int64
         let time: Int
@@ -75,17 +58,18 @@ package struct JitterBuffer {
     private var latest: (timestamp: UInt32, time: Int, at: Instant)?
     private var isQuiet = false
     private var samples = 960
-    package private(set) var statistics = Statistics()
+    /// The share of lost or late packets among the latest few hundred.
+    package private(set) var lossRatio = 0.0
+    /// The share of concealed samples in the latest few seconds.
+    package private(set) var concealedRatio = 0.0
 
     package init() {}
 
     // MARK: - Input
 
     package mutating func receive(_ packet: ReceivedSound) {
-        guard let samples = OpusPacket.samples(of: packet.bytes) else {
-            statistics.malformed += 1
-            return
-        }
+        // No decoder can read it.
+        guard let samples = OpusPacket.samples(of: packet.bytes) else { return }
         var time = self.time(of: packet)
         if let latest,
             abs(time - latest.time) > Self.longestStep || delay.lateness(of: transit(packet, time)) > Self.latest
@@ -123,22 +107,11 @@ package struct JitterBuffer {
     }
 
     private mutating func insert(_ packet: Waiting) {
-        if case .playing(let next, _, _) = state, packet.time < next {
-            statistics.late += 1
-            return
-        }
+        if case .playing(let next, _, _) = state, packet.time < next { return }
         let place = (waiting.lastIndex { $0.time < packet.time } ?? -1) + 1
-        if place < waiting.count, waiting[place].time == packet.time {
-            statistics.late += 1
-            return
-        }
+        if place < waiting.count, waiting[place].time == packet.time { return }
         waiting.insert(packet, at: place)
-        if waiting.count > Self.capacity { drop() }
-    }
-
-    private mutating func drop() {
-        waiting.removeFirst()
-        statistics.dropped += 1
+        if waiting.count > Self.capacity { waiting.removeFirst() }
     }
 
     // MARK: - Output
@@ -162,7 +135,6 @@ package struct JitterBuffer {
             if missing <= 0 { return take(playout: now - playout) }
             if first.number > number + 1, missing == first.samples {
                 note(concealed: missing)
-                statistics.recovered += 1
                 state = .playing(next: first.time, concealed: 0, number: number)
                 return .recovery(from: first.bytes, samples: missing)
             }
@@ -172,12 +144,12 @@ package struct JitterBuffer {
 
     /// How long to wait for a packet beyond the delay of late ones. If its copy may be needed: until the packet after
     /// it comes.
-    private var margin: Int { statistics.lossRatio > Self.worthwhileLoss ? samples : 0 }
+    private var margin: Int { lossRatio > Self.worthwhileLoss ? samples : 0 }
 
     /// Leaves out packets while the next one should have begun by a time, too.
     private mutating func leaveOut(until time: Int) {
         guard time - waiting[0].time > Self.mostSurplus else { return }
-        while waiting.count > 1, waiting[1].time <= time { drop() }
+        while waiting.count > 1, waiting[1].time <= time { waiting.removeFirst() }
     }
 
     /// - Parameter time: of the packet that is due now.
@@ -190,13 +162,9 @@ package struct JitterBuffer {
         }
         state = .playing(next: packet.time + packet.samples, concealed: 0, number: max(last, packet.number))
         // Packets that it covers, though it should not.
-        while let first = waiting.first, first.time < packet.time + packet.samples {
-            waiting.removeFirst()
-            statistics.late += 1
-        }
+        while let first = waiting.first, first.time < packet.time + packet.samples { waiting.removeFirst() }
         (isQuiet, samples) = (OpusPacket.isQuiet(packet.bytes), packet.samples)
-        statistics.played += 1
-        statistics.concealedRatio *= 1 - Self.weight(of: packet.samples)
+        concealedRatio *= 1 - Self.weight(of: packet.samples)
         // Only the surplus that really waits can be shortened.
         let behind = waiting.last.map { $0.time + $0.samples - packet.time - packet.samples } ?? 0
         let surplus = min(time - packet.time, max(behind, 0))
@@ -205,12 +173,12 @@ package struct JitterBuffer {
     }
 
     private mutating func note(lost count: Int64) {
-        statistics.lossRatio *= 1 - 1.0 / 250
-        for _ in 0..<min(max(count, 0), 1000) { statistics.lossRatio += (1 - statistics.lossRatio) / 250 }
+        lossRatio *= 1 - 1.0 / 250
+        for _ in 0..<min(max(count, 0), 1000) { lossRatio += (1 - lossRatio) / 250 }
     }
 
     private mutating func note(concealed samples: Int) {
-        if !isQuiet { statistics.concealedRatio += (1 - statistics.concealedRatio) * Self.weight(of: samples) }
+        if !isQuiet { concealedRatio += (1 - concealedRatio) * Self.weight(of: samples) }
     }
 
     /// The weight of samples among those of the latest 5 s.

@@ -41,14 +41,7 @@ struct PacketLosses {
     mutating func forget(before number: Int64) { losses.removeFirst(place(of: number)) }
 
     /// The index of the first loss at or after a number.
-    private func place(of number: Int64) -> Int {
-        var range = 0..<losses.count
-        while !range.isEmpty {
-            let middle = (range.lowerBound + range.upperBound) / 2
-            range = losses[middle].number < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
-        }
-        return range.lowerBound
-    }
+    private func place(of number: Int64) -> Int { losses.partitionPoint { $0.number >= number } }
 
     /// The packets to ask for now. Each is asked for at intervals of a round trip.
     mutating func takeRequests(roundTripTime: Duration?, at now: Instant) -> [UInt16] {

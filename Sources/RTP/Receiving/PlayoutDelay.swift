@@ -32,13 +32,7 @@ struct PlayoutDelay {
     }
 
     /// The index of the first transit that is not smaller.
-    private func place(of transit: Int) -> Int {
-        var range = 0..<transits.count
-        while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
-            range = transits[middle] < transit ? middle + 1..<range.upperBound : range.lowerBound..<middle
-        }
-        return range.lowerBound
-    }
+    private func place(of transit: Int) -> Int { transits.partitionPoint { $0 >= transit } }
 
     /// Forgets all arrivals: the talker's clock may have stood still.
     mutating func forget() {

@@ -2,6 +2,9 @@ import Time
 
 /// A receiver's counts of one source for its reports (RFC 3550 §6.4.1, §A.3, §A.8).
 struct ReceptionStatistics {
+    /// After this long without a packet, another source may replace this one.
+    private static let silence = Duration.seconds(1)
+
     private let clockRate: Int
     /// The extended numbers of the first packet and of the highest, with the count of wraps in the upper half.
     private var base: UInt32?
@@ -14,12 +17,14 @@ struct ReceptionStatistics {
     private var jitter = 0.0
     private var transit: UInt32?
     private var senderReport: (middle: UInt32, at: Instant)?
+    private var lastArrival: Instant?
 
     init(clockRate: Int) { self.clockRate = clockRate }
 
     /// Records a packet, which may be a repetition.
     mutating func notePacket(_ header: RTPHeader, at now: Instant) {
         received &+= 1
+        lastArrival = now
         if base == nil {
             base = UInt32(header.sequenceNumber)
             highest = UInt32(header.sequenceNumber)
@@ -37,6 +42,8 @@ struct ReceptionStatistics {
     }
 
     mutating func noteReport(_ report: SenderReport, at now: Instant) { senderReport = (report.ntpTime.middle, now) }
+
+    func isSilent(at now: Instant) -> Bool { lastArrival.map { now > $0 + Self.silence } ?? true }
 
     /// The report since the last one; nil before the first packet.
     mutating func takeReport(of ssrc: UInt32, at now: Instant) -> ReportBlock? {

@@ -18,7 +18,7 @@ package struct Cadence {
     }
 
     static let keepAliveInterval = Duration.seconds(2)
-    /// A picture that stays above the quantizer threshold for so many encodes is given up.
+    /// A picture that stays above the quantizer threshold for this many encodes is given up.
     static let refinementLimit = 90
     /// In the last sixteenth of the keyframe interval, a keyframe may come early, right after a picture.
     static let earlyShare = 16

@@ -37,7 +37,7 @@ struct CodecPreference {
     static let filmRate = 10.0
     /// The largest share of the frame interval for encoding.
     static let largestLoad = 0.6
-    /// After so long without a coarse frame or much change, AV1 has nothing to gain.
+    /// After this long without a coarse frame or much change, AV1 has nothing to gain.
     static let calmTime = Duration.seconds(20)
 
     private enum State {

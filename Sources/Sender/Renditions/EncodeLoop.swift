@@ -15,7 +15,6 @@ final class EncodeLoop {
     private let sinks: Sinks
     private let preference: SharedPreference
     private var scalePolicy: ScalePolicy
-    private var scale = PictureScale.full
     /// Whether the picture has changed since it was encoded.
     private var pictureIsNew = false
     private var reader: FrameReader
@@ -49,7 +48,7 @@ final class EncodeLoop {
     }
 
     func run(for encode: Encode) throws(VideoEncoderError) {
-        var stream = try VideoStream(rendition, settings)
+        var (stream, scale) = (try VideoStream(rendition, settings), scalePolicy.scale)
         while true {
             // The bell is read first, so that no ring is lost.
             let rings = sinks.bell.count
@@ -57,7 +56,10 @@ final class EncodeLoop {
             var now: Instant = MonotonicClock.now()
             let demand = sinks.demand(for: rendition.id, at: now)
             scalePolicy.update(keepsSize: demand.keepsSize, at: now)
-            if scalePolicy.scale != scale { stream = try changeScale() }
+            if scalePolicy.scale != scale {
+                scale = scalePolicy.scale
+                stream = try begin(rendition.scaled(to: scale))
+            }
             if demand.isWanted { try follow(demand, with: stream, at: now) }
             if let isFullUntil = demand.isFullUntil, now < isFullUntil, demand.isWanted {
                 // As soon as there is room again, the newest picture goes out, with all changes since the last one
@@ -78,9 +80,7 @@ final class EncodeLoop {
     }
 
     /// Continues in another size, with a keyframe.
-    private func changeScale() throws(VideoEncoderError) -> VideoStream {
-        scale = scalePolicy.scale
-        let scaled = rendition.scaled(to: scale)
+    private func begin(_ scaled: Rendition) throws(VideoEncoderError) -> VideoStream {
         picture = ScaledPicture(size: scaled.size)
         changed = BlockSet(scaled.size, side: BlockSet.macroblock)
         capturedAt = nil

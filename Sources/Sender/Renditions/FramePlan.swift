@@ -37,20 +37,7 @@ extension FramePlanner {
         var ownQuantizer: Int?
     }
 
-    struct EncodeParameters {
-        let forceKeyframe: Bool
-        /// The frame's quantizers; nil leaves them to rate control.
-        let quantizers: ClosedRange<Int>?
-        let isThorough: Bool
-    }
-
-    struct Outcome {
-        let isKeyframe: Bool
-        let quantizer: Int
-        let byteCount: Int
-        /// Whether the encoder can patch now.
-        let canPatch: Bool
-    }
+    typealias Delivery = (frame: EncodingResult, byteCount: Int)
 
     /// The chosen macroblocks.
     enum Choice: Equatable {

@@ -5,7 +5,7 @@ import VideoEncoding
 
 // Frames from the encoder itself, and the outcomes of plans.
 extension FramePlanner {
-    /// Refinements of at most one part in so many of the picture are encoded thoroughly: in 35 ms at 1280x720.
+    /// Refinements of at most an eighth of the picture are encoded thoroughly: in 35 ms at 1280x720.
     private static let thoroughShare = 8
     /// The most macroblocks of a picture whose refinements are encoded thoroughly: 1920x1088 pixels.
     private static let mostThorough = 8160
@@ -29,8 +29,8 @@ extension FramePlanner {
         }
     }
 
-    /// Whether to probe and set the quantizers that the picture needs, before its `parameters`: before a page goes over
-    /// a thin link. For AV1, a probe is valid for keyframes only.
+    /// Whether a page goes over a thin link. Then probe and set the quantizers that it needs, before its `quantizers`.
+    /// For AV1, a probe is valid for keyframes only.
     func asksForNeed(_ plan: Plan, at now: Instant) -> Bool {
         let isNews = pictureIsNew && rendition.codec != .av1
         let blocks = plan.action == .keyframe ? sharpness.count : isNews ? active.count : 0
@@ -39,14 +39,10 @@ extension FramePlanner {
 
     mutating func setNeed(_ need: ContentProbe.Need) { linkBudget.setNeed(need) }
 
-    /// The encoder's settings for the frame of `activeMap`.
-    mutating func parameters(of plan: inout Plan, at now: Instant) -> EncodeParameters {
+    /// The quantizers of the frame of `activeMap`; nil leaves them to rate control.
+    mutating func quantizers(of plan: inout Plan, at now: Instant) -> ClosedRange<Int>? {
         plan.ownQuantizer = quantizer(of: plan, at: now)
-        return EncodeParameters(
-            forceKeyframe: plan.action == .keyframe,
-            quantizers: plan.ownQuantizer.map { $0...$0 } ?? plan.coarsest.map { 0...$0 },
-            isThorough: isThorough(plan)
-        )
+        return plan.ownQuantizer.map { $0...$0 } ?? plan.coarsest.map { 0...$0 }
     }
 
     /// The quantizer of a frame from the encoder itself; nil leaves it to rate control.
@@ -65,7 +61,7 @@ extension FramePlanner {
     }
 
     /// Whether a frame is worth more time for fewer bytes: not if encoding would take longer than sending.
-    private func isThorough(_ plan: Plan) -> Bool {
+    func isThorough(_ plan: Plan) -> Bool {
         if plan.action == .keyframe { return isThin || measuresLink }
         let isSmall = active.count * Self.thoroughShare <= sharpness.count
         return plan.choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough
@@ -73,42 +69,43 @@ extension FramePlanner {
 
     /// Records the outcome of a plan.
     ///
-    /// - Parameter outcome: nil for a frame that rate control dropped.
-    mutating func note(_ outcome: Outcome?, of plan: Plan, at now: Instant) {
-        if let outcome { note(outcome, of: plan, at: now) }
-        cadence.noteEncoded(
-            at: now,
-            isKeyframe: outcome?.isKeyframe ?? false,
-            isDropped: outcome == nil,
-            isFine: sharpness.isFine
-        )
-        if outcome != nil { content = .shown }
-    }
-
-    private mutating func note(_ outcome: Outcome, of plan: Plan, at now: Instant) {
+    /// - Parameters:
+    ///   - delivery: nil for a frame that rate control dropped.
+    ///   - canPatch: whether the encoder can patch now.
+    mutating func note(_ delivery: Delivery?, canPatch: Bool, of plan: Plan, at now: Instant) {
+        defer {
+            cadence.noteEncoded(
+                at: now,
+                isKeyframe: delivery?.frame.isKeyframe ?? false,
+                isDropped: delivery == nil,
+                isFine: sharpness.isFine
+            )
+        }
+        guard let (frame, byteCount) = delivery else { return }
         var isPatch = false
         if case .patch = plan.step { isPatch = true }
-        if isPatch { patchBudget.note(outcome.byteCount) }
+        if isPatch { patchBudget.note(byteCount) }
         let isBudgeted = plan.ownQuantizer != nil && !measuresLink
         linkBudget.note(
-            outcome.byteCount,
-            quantizer: outcome.quantizer,
-            blocks: isBudgeted ? outcome.isKeyframe ? sharpness.count : active.count : nil,
+            byteCount,
+            quantizer: frame.quantizer,
+            blocks: isBudgeted ? frame.isKeyframe ? sharpness.count : active.count : nil,
             isNews: pictureIsNew && !measuresLink,
             at: now
         )
-        if outcome.isKeyframe {
+        if frame.isKeyframe {
             keyframeIsCurrent = true
-            if plan.coarsest == rendition.codec.fineQuantizer, outcome.byteCount > keyframeLimit {
+            if plan.coarsest == rendition.codec.fineQuantizer, byteCount > keyframeLimit {
                 keyframeQuantizer = rendition.codec.sharpQuantizer
             }
-            sharpness.noteKeyframe(quantizer: outcome.quantizer)
+            sharpness.noteKeyframe(quantizer: frame.quantizer)
         } else {
             sharpness.noteEncoded(
-                quantizer: outcome.quantizer,
+                quantizer: frame.quantizer,
                 byRateControl: !isPatch && plan.ownQuantizer == nil,
-                isFiltered: !isPatch && outcome.canPatch
+                isFiltered: !isPatch && canPatch
             )
         }
+        content = .shown
     }
 }

@@ -7,9 +7,9 @@ import VideoEncoding
 /// encoder's abilities, carries out the plan's step, and reports the outcome.
 ///
 /// Call `note` after each plan, except for `wait`. Before the encoder itself makes the frame, call `beginEncoding` and
-/// then `parameters`.
+/// then `quantizers`.
 struct FramePlanner {
-    /// A picture without changes for so long is expected to stay a while.
+    /// A picture without changes for this long is expected to stay a while.
     private static let restTime = Duration.milliseconds(500)
 
     let rendition: Rendition

@@ -13,9 +13,9 @@ struct LinkBudget {
     private static let newsTime = Duration.milliseconds(300)
     /// The share of the bitrate for news that follows news.
     private static let steadyShare = 0.9
-    /// News after so long a rest must be readable at once.
+    /// News after a rest of this length must be readable at once.
     private static let rest = Duration.milliseconds(700)
-    /// News that follows news is expected to continue for so long: no refinement may come between.
+    /// News that follows news is expected to continue for this long: no refinement may come between.
     private static let quiet = Duration.milliseconds(200)
     /// The longest time to send a part of a refinement, for which news waits.
     private static let partTime = Duration.milliseconds(100)
@@ -87,8 +87,8 @@ struct LinkBudget {
         isThin && blocks * 2 > all && (newsAt.map { now - $0 >= Self.rest } ?? true)
     }
 
-    /// Whether a page with so many changed macroblocks had better be a keyframe. Between keyframes, AV1 takes a third
-    /// more bytes for smooth text of the same quality. The unchanged rest, which gets coarse too, must be small.
+    /// Whether a page with `blocks` changed macroblocks had better be a keyframe. Between keyframes, AV1 takes a third
+    /// more bytes for smooth text of the same quality. The unchanged rest must be small, as it gets coarse too.
     func makesKeyframe(_ blocks: Int, of all: Int, at now: Instant) -> Bool {
         codec == .av1 && linkRate.map { $0 <= Self.slowRate } ?? false && blocks * 4 >= all * 3
             && asksForNeed(blocks, of: all, at: now)
@@ -101,7 +101,7 @@ struct LinkBudget {
         density = min(max(need.bytes / codec.textBytes(need.readable), 0.05), 8)
     }
 
-    /// The quantizer of a picture with so many new macroblocks; nil leaves it to rate control.
+    /// The quantizer of a picture with `blocks` new macroblocks; nil leaves it to rate control.
     mutating func newsQuantizer(_ blocks: Int, isKeyframe: Bool, at now: Instant) -> Int? {
         guard linkRate != nil, blocks > 0 else { return nil }
         update(now)

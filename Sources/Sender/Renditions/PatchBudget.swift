@@ -28,7 +28,7 @@ struct PatchBudget {
     /// Changes the bitrate of the whole stream, in bits a second. Saved credit is kept up to the new limit.
     mutating func setBitrate(_ bitrate: Int) { bytesPerSecond = Double(bitrate) / 8 }
 
-    /// The most bytes of a patch of so many macroblocks; nil if a patch is not worth it.
+    /// The most bytes of a patch of `blocks` macroblocks; nil if a patch is not worth it.
     mutating func limit(_ blocks: Int, at now: Instant) -> Int? {
         update(now)
         // A patch without macroblocks is the smallest frame that keeps the stream alive.

@@ -15,7 +15,7 @@ struct RenditionPolicy {
 
     /// The rest of a rendition after a failure of its encoder.
     private static let rests = Backoff(.seconds(1)...(.seconds(32)))
-    /// After so long without a failure, an encoder's earlier failures are forgotten.
+    /// After this long without a failure, an encoder's earlier failures are forgotten.
     static let soundTime = Duration.seconds(60)
 
     private let renditions: [Rendition]

@@ -17,18 +17,18 @@ enum PictureScale: Int, Comparable, CaseIterable, Sendable {
 /// changes only while most of the picture is replaced several times a second, when nobody reads. As soon as the picture
 /// rests, it is sent in full size. A change of size costs a keyframe. Sans-IO: instants come from outside.
 struct ScalePolicy {
-    /// A film changes at least this share of the picture at once, without moved parts…
+    /// A film changes at least this share of the picture at once, without moved parts.
     static let filmShare = 0.5
-    /// …at least so often.
+    /// The longest time between two such changes of a film.
     static let longestPause = Duration.milliseconds(700)
-    /// It is made smaller if the link carries fewer frames a second than this, at the coarsest quantizer…
+    /// A film is made smaller if the link carries fewer frames a second than this at the coarsest quantizer.
     static let fewestFrames = 10.0
-    /// …and larger again if the link would carry so many larger frames.
+    /// It is made larger again if the link would carry this many larger frames a second.
     static let framesToGrow = 15.0
     /// How long that must last. A film that ends soon after it was made smaller doubles the time for the next one.
     static let patience = Duration.seconds(2)
     static let longestPatience = Duration.seconds(32)
-    /// A film that was small for so long was worth its keyframes.
+    /// A film that was small for this long was worth its keyframes.
     static let worthyTime = Duration.seconds(20)
     /// A frame with a finer quantizer than this could have been smaller.
     private static let coarseQuantizer = 56
@@ -84,7 +84,7 @@ struct ScalePolicy {
         film = Film(since: now, last: film.last)
     }
 
-    /// The scale that suits a link with so many frames a second at this one; nil if this one suits.
+    /// The scale that suits a link that carries `frames` a second at the present one; nil if the present one suits.
     private func better(_ frames: Double, isCoarse: Bool) -> PictureScale? {
         if isCoarse, frames < Self.fewestFrames { return PictureScale.allCases.last { $0 < scale } }
         guard let larger = PictureScale.allCases.first(where: { $0 > scale }) else { return nil }

@@ -8,7 +8,7 @@ import VideoEncoding
 struct Sharpness {
     /// Above any quantizer: the macroblock was not encoded since its last change.
     private static let unknown: UInt8 = 64
-    /// Beside motion, a refinement must lower the quantizer by so much to be worth its bits.
+    /// Beside motion, a refinement must lower the quantizer by this much to be worth its bits.
     private static let step = 4
 
     /// From here on, polishing is cheaper than encoding the whole picture once more.
@@ -17,8 +17,8 @@ struct Sharpness {
     /// The largest part of all macroblocks in one refinement, as new changes wait for it.
     private static let refinedShare = 4
     /// With much motion, rate control never gets to a fine quantizer. At its finest one, each encode of the parts at
-    /// rest improves them a little. After so many encodes they are as good as fine: on text, the first one gives 45 dB,
-    /// and these 50.
+    /// rest improves them a little. After this many encodes they are as good as fine: on text, the first one gives
+    /// 45 dB, and all of them 50 dB.
     private static let mostPasses: UInt8 = 120
 
     /// At this quantizer, 0...63, further encodes give no visible gain.

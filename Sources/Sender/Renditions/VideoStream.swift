@@ -6,13 +6,6 @@ package import VideoEncoding
 
 /// One rendition of the picture: an encoder that carries out the plans of a `FramePlanner`.
 package final class VideoStream {
-    /// The result of `send` for a frame: the frame's size, and the processor time of `send`.
-    private struct Delivery {
-        let frame: EncodingResult
-        let byteCount: Int
-        let time: Duration
-    }
-
     package let rendition: Rendition
     private let clock: () -> Instant
     private var encoder: VideoEncoder
@@ -31,7 +24,6 @@ package final class VideoStream {
                 size: rendition.size,
                 targetBitrate: rendition.bitrate,
                 framesPerSecond: rendition.framesPerSecond,
-                dropThreshold: settings.dropThreshold,
                 vp8Profile: settings.vp8Profile,
                 allowsPatches: settings.allowsPatches
             )
@@ -98,7 +90,7 @@ package final class VideoStream {
         )
         var plan = planner.plan(planned, of: capturedAt, by: abilities, at: now)
         let rendition = rendition
-        func deliver(_ frame: EncodingResult, _ data: Span<UInt8>) -> Delivery {
+        func deliver(_ frame: EncodingResult, _ data: Span<UInt8>) -> FramePlanner.Delivery {
             let start: Duration = MonotonicClock.threadTime()
             let encoded = EncodedFrame(
                 rendition: rendition.id,
@@ -108,9 +100,10 @@ package final class VideoStream {
                 captureTime: capturedAt
             )
             send(data, encoded)
-            return Delivery(frame: frame, byteCount: data.count, time: MonotonicClock.threadTime() - start)
+            statistics.sendTime += MonotonicClock.threadTime() - start
+            return (frame, data.count)
         }
-        var delivery: Delivery?
+        var delivery: FramePlanner.Delivery?
         switch plan.step {
         case .wait: return nil
         case .repeatKeyframe:
@@ -138,48 +131,39 @@ package final class VideoStream {
         _ plan: inout FramePlanner.Plan,
         presentationTime: Instant,
         now: Instant,
-        _ deliver: (EncodingResult, Span<UInt8>) -> Delivery
-    ) throws(VideoEncoderError) -> Delivery? {
+        _ deliver: (EncodingResult, Span<UInt8>) -> FramePlanner.Delivery
+    ) throws(VideoEncoderError) -> FramePlanner.Delivery? {
         planner.beginEncoding(&plan, patched: encoder.patchedBlocks)
         if planner.asksForNeed(plan, at: now) {
             probe = probe ?? ContentProbe(rendition.codec, rendition.size)
             if let need = probe?.need(of: picture) { planner.setNeed(need) }
         }
-        let parameters = planner.parameters(of: &plan, at: now)
+        let quantizers = planner.quantizers(of: &plan, at: now)
         return try encoder.encode(
             picture,
             presentationTime: presentationTime,
-            forceKeyframe: parameters.forceKeyframe,
-            quantizers: parameters.quantizers,
+            forceKeyframe: plan.action == .keyframe,
+            quantizers: quantizers,
             active: planner.activeMap,
-            isThorough: parameters.isThorough,
+            isThorough: planner.isThorough(plan),
             deliver
         )
     }
 
     private func note(
-        _ delivery: Delivery?,
+        _ delivery: FramePlanner.Delivery?,
         of plan: FramePlanner.Plan,
         presentationTime: Instant,
         now: Instant,
         _ statistics: inout SenderStatistics
     ) {
         let isNews = planner.pictureIsNew
-        let outcome = delivery.map { delivery in
-            FramePlanner.Outcome(
-                isKeyframe: delivery.frame.isKeyframe,
-                quantizer: delivery.frame.quantizer,
-                byteCount: delivery.byteCount,
-                canPatch: encoder.canPatch
-            )
-        }
-        planner.note(outcome, of: plan, at: now)
+        planner.note(delivery, canPatch: encoder.canPatch, of: plan, at: now)
         guard let delivery else {
             statistics.framesDropped += 1
             return
         }
         statistics.note(delivery.frame, byteCount: delivery.byteCount, at: now)
-        statistics.sendTime += delivery.time
         if isNews { statistics.latency = max(clock(), presentationTime) - presentationTime }
     }
 }

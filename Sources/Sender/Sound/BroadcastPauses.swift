@@ -30,7 +30,7 @@ struct BroadcastPauses: ~Copyable {
         note(state, since: told ?? (isPaused ? MonotonicClock.now() : nil))
     }
 
-    /// - Parameter since: nil if unknown, which is no news.
+    /// - Parameter since: nil if unknown. The last known instant then stays.
     private mutating func note(_ state: BroadcastState, since: Instant?) {
         isPaused = state == .paused
         // A damaged bridge may contain a future instant.

@@ -83,7 +83,7 @@ struct SoundEngine {
 
     /// Records a frame from an encoder that has encoded only permitted sound.
     ///
-    /// - Returns: whether to send the packet: of successive silent ones, only the first.
+    /// - Returns: whether to send the packet. Only the first of successive silent ones is sent.
     mutating func admits(_ size: Int, _ frame: SoundFrames.Frame, isKeptAlive: Bool, at now: Instant) -> Bool {
         mustForget = false
         let wasSilent = isSilent

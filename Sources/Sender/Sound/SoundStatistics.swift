@@ -8,7 +8,7 @@ package struct SoundStatistics: Sendable, Equatable {
     /// Packets that were given to the sinks, and their bytes.
     package internal(set) var packets: UInt64 = 0
     package internal(set) var bytes: UInt64 = 0
-    /// Of the last packet of sound; 0 before the first.
+    /// The channels of the last packet of sound; 0 before the first.
     package internal(set) var channels = 0
     /// The encoder's target, in bits a second; 0 before the first packet.
     package internal(set) var bitrate = 0

@@ -7,7 +7,7 @@ struct PlaybackPace {
     private static let targets = 0.004...0.032
     /// How much of a raised target is given up in each second without a gap.
     private static let relief = 0.0002
-    /// While the least wait is within these shares of the target, and no change was needed yet, none is made.
+    /// The pace begins to change when the least wait is outside of these shares of the target.
     private static let comfort = 0.5...2
     /// Speakers' clocks are closer than this, and ears do not hear it.
     private static let most = 0.002

@@ -5,7 +5,7 @@ import Time
 
 /// A connection to the sound server, used by the thread of its loop. It also lists the server's devices and streams,
 /// and lists them again after a change.
-final class PulseConnection {
+final class PulseConnection: CallbackTarget {
     private static let askInterval = Duration.seconds(1)
 
     let context: OpaquePointer
@@ -80,12 +80,6 @@ final class PulseConnection {
         let reason = String(cString: pa_strerror(pa_context_errno(context)))
         let server = getenv("PULSE_SERVER").map { String(cString: $0) } ?? ""
         return server.isEmpty ? reason : "\(server): \(reason)"
-    }
-
-    private var address: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
-    private static func of(_ address: UnsafeMutableRawPointer?) -> PulseConnection {
-        Unmanaged<PulseConnection>.fromOpaque(address!).takeUnretainedValue()
     }
 
     private func noteState() {

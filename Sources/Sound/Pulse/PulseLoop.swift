@@ -32,7 +32,7 @@ final class PulseLoop {
     }
 
     /// A descriptor that ends the sleep of `turn` when it is readable.
-    final class Watch {
+    final class Watch: CallbackTarget {
         fileprivate var isReadable = false
 
         /// Whether it was readable since the last call.
@@ -49,10 +49,8 @@ final class PulseLoop {
         let watch = Watch()
         watches.append(watch)
         guard descriptor >= 0 else { return watch }
-        let note: pa_io_event_cb_t = { _, _, _, _, watch in
-            Unmanaged<Watch>.fromOpaque(watch!).takeUnretainedValue().isReadable = true
-        }
-        _ = api.pointee.io_new(api, descriptor, PA_IO_EVENT_INPUT, note, Unmanaged.passUnretained(watch).toOpaque())
+        let note: pa_io_event_cb_t = { _, _, _, _, watch in Watch.of(watch).isReadable = true }
+        _ = api.pointee.io_new(api, descriptor, PA_IO_EVENT_INPUT, note, watch.address)
         return watch
     }
 

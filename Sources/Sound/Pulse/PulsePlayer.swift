@@ -8,7 +8,7 @@ import Time
 /// It has its own connection to the sound server. PipeWire (up to 1.6 at least) sends no recording to a connection in a
 /// period in which it asks that connection for samples. It asks in each period, so recordings on the same connection
 /// would stand still for seconds.
-final class PulsePlayer {
+final class PulsePlayer: CallbackTarget {
     /// The delay from the request for samples to the sound, with the speakers' own delay: at first, and at the most.
     private static let latencies = Duration.milliseconds(10)...Duration.milliseconds(40)
     private static let piece = Duration.milliseconds(5)
@@ -44,18 +44,7 @@ final class PulsePlayer {
     ) {
         (self.id, self.connection, self.tell, self.play) = (id, connection, tell, play)
         context = loop.makeContext()
-        var format = pa_sample_spec(format: oriel_pulse_s16_native, rate: UInt32(SoundBlock.sampleRate), channels: 1)
-        let properties = pa_proplist_new()
-        defer { pa_proplist_free(properties) }
-        pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "voices of a broadcast's viewers")
-        pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
-        // A server without such a filter ignores it.
-        pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
-        guard let stream = pa_stream_new_with_proplist(context, nil, &format, nil, properties) else {
-            preconditionFailure("libpulse has no memory for a stream")
-        }
-        self.stream = stream
-        let address = Unmanaged.passUnretained(self).toOpaque()
+        stream = makeStream(on: context, "voices of a broadcast's viewers", channels: 1, cancelsEcho: true)
         pa_context_set_state_callback(context, { _, this in PulsePlayer.of(this).noteConnection() }, address)
         pa_stream_set_state_callback(stream, { _, this in PulsePlayer.of(this).noteState() }, address)
         pa_stream_set_write_callback(stream, { _, count, this in PulsePlayer.of(this).write(count) }, address)
@@ -88,7 +77,7 @@ final class PulsePlayer {
         mayGrowAt = MonotonicClock.now() + Self.growthInterval
         var buffer = bufferAttributes
         if pa_stream_connect_playback(stream, sink, &buffer, PA_STREAM_ADJUST_LATENCY, nil, nil) < 0 {
-            tell(failure(of: stream, id))
+            tell(failure(on: context, id))
         }
     }
 
@@ -129,10 +118,6 @@ final class PulsePlayer {
         pa_context_disconnect(context)
         pa_stream_unref(stream)
         pa_context_unref(context)
-    }
-
-    private static func of(_ address: UnsafeMutableRawPointer?) -> PulsePlayer {
-        Unmanaged<PulsePlayer>.fromOpaque(address!).takeUnretainedValue()
     }
 
     private func noteState() { if let event = state(of: stream, id) { tell(event) } }

@@ -5,7 +5,7 @@ import Posix
 import Time
 
 /// A recording stream of the sound server: 16 bit at 48 kHz, in pieces of 20 ms. Used by the thread of its loop.
-final class PulseRecorder {
+final class PulseRecorder: CallbackTarget {
     enum News {
         /// Interleaved samples, valid during the call.
         case samples(UnsafeBufferPointer<Int16>)
@@ -51,24 +51,12 @@ final class PulseRecorder {
         take: @escaping (News) -> Void
     ) {
         (self.id, self.target, self.tell, self.take) = (id, target, tell, take)
-        var format = pa_sample_spec(
-            format: oriel_pulse_s16_native,
-            rate: UInt32(SoundBlock.sampleRate),
-            channels: UInt8(target.channels)
+        stream = makeStream(
+            on: connection.context,
+            "sound of a broadcast",
+            channels: target.channels,
+            cancelsEcho: target.cancelsEcho
         )
-        let properties = pa_proplist_new()
-        defer { pa_proplist_free(properties) }
-        pa_proplist_sets(properties, PA_PROP_MEDIA_NAME, "sound of a broadcast")
-        if case .microphone(_, cancelsEcho: true) = target {
-            // The server only filters for calls.
-            pa_proplist_sets(properties, PA_PROP_MEDIA_ROLE, "phone")
-            pa_proplist_sets(properties, PA_PROP_FILTER_WANT, "echo-cancel")
-        }
-        guard let stream = pa_stream_new_with_proplist(connection.context, nil, &format, nil, properties) else {
-            preconditionFailure("libpulse has no memory for a stream")
-        }
-        self.stream = stream
-        let address = Unmanaged.passUnretained(self).toOpaque()
         pa_stream_set_state_callback(stream, { _, this in PulseRecorder.of(this).noteState() }, address)
         pa_stream_set_read_callback(stream, { _, _, this in PulseRecorder.of(this).read() }, address)
         pa_stream_set_moved_callback(stream, { _, this in PulseRecorder.of(this).noteMove() }, address)
@@ -80,7 +68,7 @@ final class PulseRecorder {
     func connect() {
         var flags = PA_STREAM_ADJUST_LATENCY.rawValue | PA_STREAM_DONT_INHIBIT_AUTO_SUSPEND.rawValue
         // The server moves the stream of a microphone to the filter that it makes.
-        if case .microphone(_, cancelsEcho: true) = target {} else { flags |= PA_STREAM_DONT_MOVE.rawValue }
+        if !target.cancelsEcho { flags |= PA_STREAM_DONT_MOVE.rawValue }
         var buffer = buffer(of: Self.piece)
         let device: String?
         switch target {
@@ -90,7 +78,7 @@ final class PulseRecorder {
             pa_stream_set_monitor_stream(stream, index)
         }
         if pa_stream_connect_record(stream, device, &buffer, pa_stream_flags_t(flags)) < 0 {
-            tell(failure(of: stream, id))
+            tell(failure(on: pa_stream_get_context(stream), id))
         }
     }
 
@@ -113,7 +101,7 @@ final class PulseRecorder {
         if let askedAt, now < askedAt + interval { return }
         askedAt = now
         let answer: pa_stream_success_cb_t = { _, isKnown, this in PulseRecorder.of(this).noteReport(isKnown != 0) }
-        asking = pa_stream_update_timing_info(stream, answer, Unmanaged.passUnretained(self).toOpaque())
+        asking = pa_stream_update_timing_info(stream, answer, address)
     }
 
     /// Says whether there is silence, so that pieces may be larger.
@@ -122,10 +110,6 @@ final class PulseRecorder {
         self.isSilent = isSilent
         var buffer = buffer(of: isSilent ? Self.silentPiece : Self.piece)
         release(pa_stream_set_buffer_attr(stream, &buffer, nil, nil))
-    }
-
-    private static func of(_ address: UnsafeMutableRawPointer?) -> PulseRecorder {
-        Unmanaged<PulseRecorder>.fromOpaque(address!).takeUnretainedValue()
     }
 
     private func buffer(of piece: Duration) -> pa_buffer_attr {

@@ -12,6 +12,7 @@ enum SoundTarget: Hashable, Sendable {
     case output(String)
 
     var isMicrophone: Bool { if case .microphone = self { true } else { false } }
+    var cancelsEcho: Bool { if case .microphone(_, cancelsEcho: true) = self { true } else { false } }
     var isInput: Bool { if case .input = self { true } else { false } }
     /// The sink of a playback; nil for a recording.
     var sink: String? { if case .output(let name) = self { name } else { nil } }
@@ -84,7 +85,7 @@ package enum SoundNote: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What matters of the broadcast.
+/// The state of the broadcast on which its sound depends.
 struct BroadcastView: Equatable {
     /// Whether a person paused it; also before its capture process has said anything.
     var isPaused = true

@@ -4,36 +4,28 @@ import Time
 
 final class AV1Encoder {
     private let configuration: VideoEncoderConfiguration
-    private let context: UnsafeMutablePointer<aom_codec_ctx_t>
+    private var context = aom_codec_ctx_t()
     private var libaomConfiguration: aom_codec_enc_cfg_t
     /// The picture that decoders show, with the new content of the macroblocks to encode.
     private var composed: NV12Picture
     /// Whether the library's picture is the one that decoders show. It is not after rate control has dropped a frame.
     private var referenceIsShown = false
     private var isThorough = false
-    private var clock = AV1Clock()
+    /// The presentation time of the first frame.
+    private var start: Instant?
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libaomConfiguration = try configuration.libaomConfiguration()
-        context = .allocate(capacity: 1)
-        context.initialize(to: aom_codec_ctx_t())
         let version = oriel_aom_encoder_abi_version
-        let code = aom_codec_enc_init_ver(context, aom_codec_av1_cx(), &libaomConfiguration, 0, version)
-        guard code == AOM_CODEC_OK else {
-            let error = Self.error(context, "aom_codec_enc_init", code)
-            context.deallocate()
-            throw error
-        }
+        let code = aom_codec_enc_init_ver(&context, aom_codec_av1_cx(), &libaomConfiguration, 0, version)
+        guard code == AOM_CODEC_OK else { throw Self.error(&context, "aom_codec_enc_init", code) }
         self.configuration = configuration
         self.libaomConfiguration = libaomConfiguration
         composed = NV12Picture(size: configuration.size)
         try applyControls()
     }
 
-    deinit {
-        aom_codec_destroy(context)
-        context.deallocate()
-    }
+    deinit { aom_codec_destroy(&context) }
 
     func encode(
         _ picture: borrowing NV12Picture,
@@ -43,10 +35,13 @@ final class AV1Encoder {
         _ active: BlockSet?,
         _ isThorough: Bool
     ) throws(VideoEncoderError) -> EncodedPacket? {
-        try setThorough(isThorough)
+        if isThorough != self.isThorough {
+            try setSpeed(isThorough: isThorough)
+            self.isThorough = isThorough
+        }
         if let quantizers { try setQuantizers(quantizers) }
         let flags = forceKeyframe ? aom_enc_frame_flags_t(AOM_EFLAG_FORCE_KF) : 0
-        let time = clock.ticks(presentationTime)
+        let time = ticks(presentationTime)
         if !forceKeyframe, let active, compose(picture, active) {
             try pass(composed, time, flags)
         } else {
@@ -54,6 +49,16 @@ final class AV1Encoder {
         }
         if quantizers != nil { try setQuantizers(nil) }
         return try takePacket()
+    }
+
+    static let ticksPerSecond = 1000
+
+    /// A time for libaom, in milliseconds since the first frame. It refuses times of more than 32 bits, which nanoseconds
+    /// exceed after four seconds. It only uses differences of times, so the time may start over after 49 days.
+    private func ticks(_ instant: Instant) -> Int64 {
+        let first = start ?? instant
+        start = first
+        return (instant - first).nanoseconds / 1_000_000 & Int64(UInt32.max)
     }
 
     func copyReference(into picture: inout PlanarPicture) -> Bool {
@@ -64,7 +69,7 @@ final class AV1Encoder {
 
     /// The picture that decoders show after the library's last frame; nil if unknown. Valid until the next frame.
     private var reference: PlanarPicture.Source? {
-        guard referenceIsShown, let image = aom_codec_get_preview_frame(context)?.pointee,
+        guard referenceIsShown, let image = aom_codec_get_preview_frame(&context)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
         else { return nil }
         return PlanarPicture.Source(
@@ -94,7 +99,7 @@ final class AV1Encoder {
         _ time: Int64,
         _ flags: aom_enc_frame_flags_t
     ) throws(VideoEncoderError) {
-        let duration = UInt(max(AV1Clock.ticksPerSecond / configuration.framesPerSecond, 1))
+        let duration = UInt(max(Self.ticksPerSecond / configuration.framesPerSecond, 1))
         let layout = picture.layout
         try picture.withPlanes { luma, chroma throws(VideoEncoderError) in
             var image = Self.image(luma, chroma, layout)
@@ -111,12 +116,6 @@ final class AV1Encoder {
         libaomConfiguration = changed
     }
 
-    private func setThorough(_ isThorough: Bool) throws(VideoEncoderError) {
-        guard isThorough != self.isThorough else { return }
-        try setSpeed(isThorough: isThorough)
-        self.isThorough = isThorough
-    }
-
     /// Sets the quantizers of the next frames; nil sets the usual ones.
     private func setQuantizers(_ quantizers: ClosedRange<Int>?) throws(VideoEncoderError) {
         var changed = libaomConfiguration
@@ -131,7 +130,7 @@ final class AV1Encoder {
     private func takePacket() throws(VideoEncoderError) -> EncodedPacket? {
         referenceIsShown = false
         var iterator: aom_codec_iter_t?
-        while let packet = aom_codec_get_cx_data(context, &iterator) {
+        while let packet = aom_codec_get_cx_data(&context, &iterator) {
             guard packet.pointee.kind == AOM_CODEC_CX_FRAME_PKT else { continue }
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
@@ -142,7 +141,7 @@ final class AV1Encoder {
             }
             let isKeyframe = frame.flags & UInt32(AOM_FRAME_IS_KEY) != 0
             let bytes = UnsafeBufferPointer(start: frame.buf.assumingMemoryBound(to: UInt8.self), count: frame.sz)
-            return EncodedPacket(frame: EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer)), bytes: bytes)
+            return (EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer)), bytes)
         }
         return nil
     }
@@ -165,8 +164,8 @@ final class AV1Encoder {
         _ call: StaticString,
         _ body: (UnsafeMutablePointer<aom_codec_ctx_t>) -> aom_codec_err_t
     ) throws(VideoEncoderError) {
-        let code = body(context)
-        if code != AOM_CODEC_OK { throw Self.error(context, call, code) }
+        let code = body(&context)
+        if code != AOM_CODEC_OK { throw Self.error(&context, call, code) }
     }
 
     func set(_ name: StaticString, _ control: aome_enc_control_id, _ value: Int) throws(VideoEncoderError) {

@@ -12,7 +12,7 @@ extension VideoEncoderConfiguration {
         configuration.g_h = UInt32(size.height)
         // More threads cost more in all than they save in time.
         configuration.g_threads = 1
-        configuration.g_timebase = aom_rational(num: 1, den: Int32(AV1Clock.ticksPerSecond))
+        configuration.g_timebase = aom_rational(num: 1, den: Int32(AV1Encoder.ticksPerSecond))
         configuration.g_lag_in_frames = 0
         // Losses are repaired by retransmission and keyframes.
         configuration.g_error_resilient = 0
@@ -29,7 +29,7 @@ extension VideoEncoderConfiguration {
         configuration.rc_buf_sz = 1000
         configuration.rc_buf_initial_sz = 600
         configuration.rc_buf_optimal_sz = 600
-        configuration.rc_dropframe_thresh = UInt32(dropThreshold)
+        configuration.rc_dropframe_thresh = 0
         return configuration
     }
 }

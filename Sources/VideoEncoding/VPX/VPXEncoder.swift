@@ -6,7 +6,7 @@ import Time
 /// libvpx's VP8 or VP9 encoder, with patches for VP8.
 final class VPXEncoder {
     let configuration: VideoEncoderConfiguration
-    private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+    private var context = vpx_codec_ctx_t()
     private var libvpxConfiguration: vpx_codec_enc_cfg_t
     /// One byte per macroblock, row by row. The library obeys it while `isRestricted`.
     private var activeMap: [UInt8]
@@ -17,15 +17,9 @@ final class VPXEncoder {
 
     init(_ configuration: VideoEncoderConfiguration) throws(VideoEncoderError) {
         var libvpxConfiguration = try configuration.libvpxConfiguration()
-        context = .allocate(capacity: 1)
-        context.initialize(to: vpx_codec_ctx_t())
         let version = oriel_vpx_encoder_abi_version
-        let code = vpx_codec_enc_init_ver(context, configuration.interface, &libvpxConfiguration, 0, version)
-        guard code == VPX_CODEC_OK else {
-            let error = Self.error(context, "vpx_codec_enc_init", code)
-            context.deallocate()
-            throw error
-        }
+        let code = vpx_codec_enc_init_ver(&context, configuration.interface, &libvpxConfiguration, 0, version)
+        guard code == VPX_CODEC_OK else { throw Self.error(&context, "vpx_codec_enc_init", code) }
         self.configuration = configuration
         self.libvpxConfiguration = libvpxConfiguration
         let blocks = BlockSet(configuration.size, side: BlockSet.macroblock)
@@ -35,10 +29,7 @@ final class VPXEncoder {
         try applyControls()
     }
 
-    deinit {
-        vpx_codec_destroy(context)
-        context.deallocate()
-    }
+    deinit { vpx_codec_destroy(&context) }
 
     func encode(
         _ picture: borrowing NV12Picture,
@@ -89,7 +80,7 @@ final class VPXEncoder {
 
     /// The picture of libvpx's own last frame; nil if there is none.
     private var lastPicture: PatchEncoder.Planes? {
-        guard let image = vpx_codec_get_preview_frame(context)?.pointee,
+        guard let image = vpx_codec_get_preview_frame(&context)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
         else { return nil }
         return PatchEncoder.Planes(
@@ -141,7 +132,7 @@ final class VPXEncoder {
     /// Without look-ahead, a picture makes one packet or none.
     private func takePacket() throws(VideoEncoderError) -> EncodedPacket? {
         var iterator: vpx_codec_iter_t?
-        while let packet = vpx_codec_get_cx_data(context, &iterator) {
+        while let packet = vpx_codec_get_cx_data(&context, &iterator) {
             guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
             let frame = packet.pointee.data.frame
             if frame.sz == 0 { continue }
@@ -152,7 +143,7 @@ final class VPXEncoder {
             let result = EncodingResult(isKeyframe: isKeyframe, quantizer: Int(quantizer))
             patcher?.noteFrame(bytes.span)
             if patcher != nil, isKeyframe { keyframe = (result, Array(bytes)) }
-            return EncodedPacket(frame: result, bytes: bytes)
+            return (result, bytes)
         }
         return nil
     }
@@ -175,8 +166,8 @@ final class VPXEncoder {
         _ call: StaticString,
         _ body: (UnsafeMutablePointer<vpx_codec_ctx_t>) -> vpx_codec_err_t
     ) throws(VideoEncoderError) {
-        let code = body(context)
-        if code != VPX_CODEC_OK { throw Self.error(context, call, code) }
+        let code = body(&context)
+        if code != VPX_CODEC_OK { throw Self.error(&context, call, code) }
     }
 
     func set(_ name: StaticString, _ control: vp8e_enc_control_id, _ value: Int) throws(VideoEncoderError) {

@@ -34,7 +34,7 @@ extension VideoEncoderConfiguration {
         configuration.rc_buf_sz = 720
         configuration.rc_buf_initial_sz = 500
         configuration.rc_buf_optimal_sz = 600
-        configuration.rc_dropframe_thresh = UInt32(dropThreshold)
+        configuration.rc_dropframe_thresh = 0
         configuration.rc_resize_allowed = 0
         return configuration
     }

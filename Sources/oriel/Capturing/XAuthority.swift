@@ -26,9 +26,9 @@ final class XAuthority: Sendable {
     init?() throws {
         func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         guard let path = variable("XAUTHORITY") ?? variable("HOME").map({ "\($0)/.Xauthority" }) else { return nil }
-        file = try NamedFiles.open([path], "the X server's authority file")
+        file = try NamedFiles([path], "the X server's authority file")
         let memory = try FileDescriptor.memory("oriel-authority")
-        let bytes = FileReader.content(of: path) ?? []
+        let bytes = FileReading.content(of: path) ?? []
         try memory.write(bytes, at: 0)
         setenv("XAUTHORITY", "/proc/self/fd/\(memory.raw)", 1)
         state = Mutex(State(memory: memory, bytes: bytes))

@@ -2,6 +2,7 @@ import Access
 import ArgumentParser
 import Control
 import FrameBridge
+import Helpers
 
 struct Accept: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Helpers
+import Publishing
 
 struct Attach: ParsableCommand, SenderCommand {
     static let configuration = CommandConfiguration(
@@ -91,7 +93,7 @@ struct Attach: ParsableCommand, SenderCommand {
         }
         let settings = try settings
         Secret.Variable.removeAll()
-        try SenderProcess(settings).run()
+        try settings.run()
     }
 
     var settings: SenderProcessSettings {

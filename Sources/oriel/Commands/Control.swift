@@ -1,5 +1,6 @@
 import ArgumentParser
 import FrameBridge
+import Helpers
 import Posix
 import Time
 

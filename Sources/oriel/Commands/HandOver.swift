@@ -2,7 +2,9 @@ import ArgumentParser
 import Calls
 import Control
 import FrameBridge
+import Helpers
 import Posix
+import Publishing
 import Time
 
 /// What `oriel attach` takes with `--running`; all else is the sender's own, from its start.

@@ -2,9 +2,11 @@ import ArgumentParser
 import Configuration
 import Control
 import FrameBridge
+import Helpers
 import JSON
 import Media
 import Posix
+import Publishing
 import Sound
 
 struct Hear: ParsableCommand {
@@ -27,6 +29,12 @@ struct Hear: ParsableCommand {
     func run() throws { try sound.settings(of: broadcast, events).run() }
 }
 
+/// What a sound process keeps for one that comes later.
+struct SoundBequest: Codable {
+    let wish: SoundWish
+    let mute: SoundMute
+}
+
 extension SoundProcessSettings {
     func run() throws {
         let signals = try TerminationSignals()
@@ -41,7 +49,7 @@ extension SoundProcessSettings {
         let listener = try lock.listen()
         let log = try EventLog(path: events)
         defer { log.close() }
-        try enterSandbox(by: SoundServerPlace.sandbox(directory.path).enter)
+        try enterSandbox(by: SoundServerPlace.sandbox(directory.path, Console.note).enter)
         try log.begin()
         if mute.all || mute.microphone {
             Console.note("\(mute.all ? "all sound" : "the microphone") is still muted: end that with \"oriel unmute\"")

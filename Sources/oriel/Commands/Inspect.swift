@@ -1,7 +1,9 @@
 import ArgumentParser
 import FrameBridge
+import Helpers
 import JSON
 import Posix
+import Publishing
 import Time
 
 struct Inspect: ParsableCommand {

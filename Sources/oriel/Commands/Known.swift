@@ -2,6 +2,7 @@ import Access
 import ArgumentParser
 import Control
 import FrameBridge
+import Helpers
 import JSON
 
 struct Known: ParsableCommand {

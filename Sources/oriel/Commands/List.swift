@@ -1,4 +1,5 @@
 import ArgumentParser
+import Helpers
 import JSON
 import Pixels
 import X11Capture

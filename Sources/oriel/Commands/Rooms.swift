@@ -1,8 +1,10 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Credentials
 import Glibc
 import HTTP
+import Helpers
 import Posix
 
 struct Rooms: ParsableCommand {

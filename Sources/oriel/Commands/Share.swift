@@ -4,8 +4,9 @@ import Configuration
 import FrameBridge
 import Glibc
 import HTTP
+import Helpers
 import Posix
-import Time
+import Supervising
 
 struct Share: ParsableCommand, SenderCommand {
     static let configuration = CommandConfiguration(
@@ -16,9 +17,6 @@ struct Share: ParsableCommand, SenderCommand {
             sound. A crash of any of them is reported, and the process is started again.
             """
     )
-
-    /// The time between two attempts to print while standard output takes nothing, as in a terminal stopped by Ctrl-S.
-    private static let backlogTime = Duration.milliseconds(100)
 
     @Option(
         help: ArgumentHelp(
@@ -58,18 +56,17 @@ struct Share: ParsableCommand, SenderCommand {
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
-        // In the order of `Supervision.Process`.
-        let processes = [
-            try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
-            try SupervisedProcess("sender", "attach", settings),
-            try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events)),
-        ]
+        let supervisor = Supervisor(
+            capture: try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
+            sender: try SupervisedProcess("sender", "attach", settings),
+            sound: try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events))
+        )
         Secret.Variable.removeAll()
         // A sender in its sandbox cannot remove its own folder.
         defer { SenderFolder.removeDead(in: directory) }
         // Whichever of its processes ends first.
         defer { AudioLock.forgetEnded(in: directory) }
-        try supervise(processes, until: signals)
+        if let code = try supervisor.run(until: signals) { throw ExitCode(code) }
     }
 
     private var calls: [CallPlan] { [.web] + also }
@@ -80,45 +77,6 @@ struct Share: ParsableCommand, SenderCommand {
             settings.framesPerSecond = min(source.fps, 60)
             settings.conduct.offersSound = sound.isHeard
             return settings
-        }
-    }
-
-    /// Runs all processes until one has done its work, cannot do it, or a signal comes.
-    ///
-    /// - Throws: the exit code of a process that cannot do its work; it has said why.
-    private func supervise(_ processes: [SupervisedProcess], until signals: borrowing TerminationSignals) throws {
-        var supervision = Supervision(at: MonotonicClock.now())
-        var problem: (any Error)?
-        while true {
-            if signals.take() { supervision.end() }
-            let now: Instant = MonotonicClock.now()
-            for (one, process) in zip(Supervision.Process.allCases, processes) {
-                guard let exit = process.tend() else { continue }
-                if supervision.noteEnd(of: one, by: exit, at: now) { process.tellOfCrash(exit) }
-            }
-            while let action = supervision.nextAction(at: now) {
-                switch action {
-                case .start(let one, let isFirst):
-                    do { try processes[one.rawValue].start(isFirst: isFirst) } catch {
-                        if one != .sound { problem = error } else { Console.note("\(error)") }
-                        supervision.noteFailedStart(of: one)
-                    }
-                case .terminate(let one): processes[one.rawValue].terminate()
-                case .kill(let one): processes[one.rawValue].kill()
-                }
-            }
-            if supervision.isOver { break }
-            let descriptors = [signals.descriptor.raw] + processes.flatMap(\.descriptors)
-            let hasBacklog = processes.contains(where: \.hasBacklog)
-            let deadline = earliest(supervision.deadline, hasBacklog ? now + Self.backlogTime : nil)
-            waitReadable(descriptors.span, until: deadline)
-        }
-        if let problem { throw problem }
-        switch supervision.outcome {
-        case .failed(let code): throw ExitCode(code)
-        case .givenUp(let one, let exit):
-            throw processes[one.rawValue].failure(by: exit, times: Supervision.mostRepeats)
-        case .done, nil: break
         }
     }
 }

@@ -3,8 +3,10 @@ import Capture
 import Configuration
 import FrameBridge
 import Glibc
+import Helpers
 import Pixels
 import Posix
+import Publishing
 import X11Capture
 
 struct Start: ParsableCommand {
@@ -133,15 +135,5 @@ struct SourceChoice: ParsableArguments {
         if let monitor { return .monitor(monitor) }
         if let region { return .region(try PixelRect(geometry: region)) }
         return window.map { .window($0) } ?? .screen
-    }
-}
-
-/// Takes a step into a sandbox, such as `Sandbox.enter`, and notes on standard error what the system does not offer.
-func enterSandbox(by step: ((String) -> Void) throws(SystemError) -> Void) throws {
-    do { try step(Console.note) } catch {
-        throw Failure(
-            .failed,
-            "cannot give up access to other files (\(error)): check the broadcast's folder, or choose another with --dir"
-        )
     }
 }

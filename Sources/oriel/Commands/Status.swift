@@ -1,6 +1,7 @@
 import ArgumentParser
 import Control
 import FrameBridge
+import Helpers
 import JSON
 import Posix
 import Time

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FrameBridge
 import Glibc
+import Helpers
 import Pixels
 import Posix
 import Rendering

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Calls
-import Configuration
 
 struct PlainRTPOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write the SDP to a file instead of standard output.", valueName: "file"))
@@ -24,13 +23,6 @@ struct PlainRTPOptions: ParsableArguments {
 
     func validate() throws {
         if let localPort { try require("--local-port", localPort, in: PlainCall.localPorts) }
-    }
-}
-
-extension PlainSettings {
-    /// Makes what publishes the session description of a call. Call it before the process gives up writing files.
-    var publisher: @Sendable () throws -> @Sendable (String) throws -> Void {
-        { [sdp] in try SDPPublisher(path: sdp).publish }
     }
 }
 

@@ -1,7 +1,6 @@
 import Access
 import ArgumentParser
 import Configuration
-import FrameBridge
 import Media
 
 extension TalkPolicy: ExpressibleByArgument {}
@@ -25,18 +24,4 @@ struct TalkOptions: ParsableArguments {
     var talkers = TalkSettings().talkers
 
     func validate() throws { try require("--talkers", talkers, in: Floor.placeLimits) }
-}
-
-extension TalkSettings {
-    /// Makes the ring for what viewers say, before the process gives up files.
-    ///
-    /// - Parameter folder: the sender's; nil if it could not be made.
-    /// - Returns: nil without `--talkback`, or if the ring cannot be made, which is told.
-    func ring(in folder: SenderFolder?) -> sending SoundWriter? {
-        guard talkback != .off, let folder else { return nil }
-        do throws(BridgeError) { return try SoundWriter(talkIn: folder) } catch {
-            Console.note("\(error); viewers are not heard")
-            return nil
-        }
-    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Calls
 import Configuration
+import Credentials
 import Glibc
 import HTTP
 import ICE
@@ -94,32 +95,6 @@ struct WebOptions: ParsableArguments {
 
     /// 132 random bits.
     static func randomToken() -> String { String((0..<22).map { _ in alphabet.randomElement()! }) }
-}
-
-extension WebCallSettings {
-    /// The STUN and TURN servers by their addresses. Looking up names may take seconds.
-    ///
-    /// - Parameter secret: that logins are made of.
-    func ice(_ secret: TURNSecret?) throws -> ICEServers {
-        var configuration = ICEAgent.Configuration(ports: ports, isRelayOnly: relayOnly)
-        let local = localAddresses()
-        if let host = server.listen.host, let named = local.first(where: { $0.host == host }) {
-            configuration.addresses = [named.host]
-        } else if local.isEmpty {
-            configuration.addresses = ["127.0.0.1"]
-        }
-        return try iceServers.servers(configuration, secret)
-    }
-
-    /// The certificates of `--trust`.
-    func certificates() throws(WebClientError) -> TrustedCertificates {
-        if let trust { try TrustedCertificates(in: trust) } else { .none }
-    }
-
-    /// The links that viewers open.
-    func links(port: UInt16, token: String?, tls: TLSIdentity?) -> [String] {
-        server.links(port: port, tls: tls).map { $0 + (token.map { "#\($0)" } ?? "") }
-    }
 }
 
 private func parsePorts(_ text: String) throws(ValidationError) -> ClosedRange<UInt16> {

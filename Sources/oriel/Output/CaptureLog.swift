@@ -1,5 +1,6 @@
 import Capture
 import Control
+import Publishing
 
 extension StatisticsFile {
     /// Appends a line about a capture process. All figures count from its beginning; times are processor time.

@@ -40,7 +40,7 @@ extension Watch {
             }
 
             static func streams(_ role: String, in network: Network) throws -> Program {
-                try Program(network.atSender(["\(TestPrograms.testBuild)/stream-peer", role]))
+                try Program(network.atSender(["\(TestPrograms.directory)/stream-peer", role]))
             }
 
             func tell(_ sdp: String) throws {

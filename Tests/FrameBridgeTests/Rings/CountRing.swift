@@ -12,7 +12,7 @@ final class CountRing {
     private var count: UInt64 = 0
 
     init(in generation: inout NewGeneration) throws(BridgeError) {
-        file = try generation.makeFile(of: Self.name, bytes: Layout.page, storage: .file) { mapping in
+        file = try RingFile(Self.name, in: &generation, bytes: Layout.page, storage: .file) { mapping in
             mapping.store64(0, Self.offset)
         }
     }

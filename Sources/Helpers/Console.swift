@@ -1,0 +1,48 @@
+import Glibc
+import JSON
+import Posix
+
+/// Standard output and standard error. Nothing is buffered, so that a pipe gets each line when it is printed.
+///
+/// Lines may hold text that others chose, such as the title of a window. Control characters are spelt out, so that a terminal
+/// shows them and does not obey them.
+package enum Console {
+    /// Prints lines of results to standard output. Returns false when nobody reads it any more.
+    ///
+    /// - Parameter redrawing: on a terminal, in the place of those printed before: moves to the top left corner and clears what
+    ///   is below (ECMA-48 §8.3.21, §8.3.39).
+    @discardableResult
+    package static func print(_ lines: [String], redrawing: Bool = false) -> Bool {
+        let start = redrawing && isatty(1) == 1 ? "\u{1B}[H\u{1B}[J" : ""
+        return emit(start + lines.map { $0.spellingOutControls() + "\n" }.joined())
+    }
+
+    /// Prints a text for programs, such as JSON, unchanged. Returns false when nobody reads it any more.
+    @discardableResult
+    package static func emit(_ text: String) -> Bool {
+        do { try write(text, to: 1) } catch { return error.code != EPIPE }
+        return true
+    }
+
+    /// Writes a line about what happens to standard error. The line is lost while nobody takes it, as in a terminal stopped by
+    /// Ctrl-S: the broadcast must not wait for the terminal.
+    package static func note(_ sentence: String) {
+        if isWritable(2) { try? write("oriel: \(sentence.spellingOutControls())\n", to: 2) }
+    }
+
+    /// Writes results to standard output, as far as it takes them without delay, and removes these from `bytes`. When nobody
+    /// will read them any more, all are removed.
+    package static func offer(_ bytes: inout [UInt8]) {
+        while !bytes.isEmpty, isWritable(1) {
+            // More might have to wait, as a terminal is writable as long as it takes a single byte.
+            let count = bytes.prefix(512).withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
+            if count < 0, errno == EAGAIN { return }
+            bytes.removeFirst(count < 0 ? bytes.count : count)
+        }
+    }
+
+    /// Passes on what another process, or a library, has written for people, with its line feeds.
+    package static func relay(_ text: String, to descriptor: Int32) {
+        try? write(text.spellingOutControls(except: "\n"), to: descriptor)
+    }
+}

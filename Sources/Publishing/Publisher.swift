@@ -1,0 +1,129 @@
+import Access
+import Asking
+import Calls
+import Configuration
+import Control
+import Credentials
+import FrameBridge
+import Helpers
+import Media
+import Posix
+import Sender
+import Talk
+
+/// A sender in its sandbox. It sends into any number of calls, which share the encode where they take the same rendition.
+struct Publisher: ~Copyable {
+    private let calls: CallRegistry
+    private let commands: SenderCommands
+    private let access: AccessControl
+    private let status: WebStatus
+    private let events: EventLog
+    private let log: StatisticsLog?
+    private var loop: SenderLoop
+
+    /// Begins all that the sender has.
+    ///
+    /// - Parameter ends: ends it, in reverse.
+    init(_ endowment: consuming Endowment, _ ends: inout Ends) throws {
+        let target = TargetBitrate(endowment.settings.video.bitrate.bitsPerSecond)
+        let sinks = Sinks(target: target, report: Console.note)
+        let media = SentMedia(of: endowment, into: sinks)
+        let (settings, people, relays) = (endowment.settings, endowment.people, endowment.relays)
+        let (events, status, access) = (endowment.events, endowment.status, people.access)
+        ends.add { events.close() }
+        try events.begin()
+        let rendered = endowment.rendered
+        ends.add { rendered.close() }
+        try rendered.begin()
+        try people.talk?.begin()
+        ends.add { people.talk?.close() }
+        var configuration = CallNetwork.Configuration(relays.ice, media)
+        (configuration.certificates, configuration.firstNumber) = (relays.certificates, people.firstNumber)
+        let network = CallNetwork(configuration, report: events.tell)
+        try relays.secretFile?.begin { network.doubtServers() }
+        ends.add { relays.secretFile?.close() }
+        let calls = CallRegistry(network, endowment.kinds, access: access, events, sinks: sinks)
+        ends.add { calls.close() }
+        try calls.begin(endowment.calls, receiver: rendered.receiver)
+        let commands = SenderCommands(calls, access: access, talk: people.talk)
+        access.begin(
+            AccessControl.Outlets(wake: sinks.bell.ring) { event in
+                events.tell(commands.callEvent(event))
+                people.asker?.tell(event)
+                switch event {
+                case .talk(_, .asked), .talk(_, .granted), .talk(_, .revoked): status.noteTalk()
+                default: break
+                }
+            } ended: { participant, rights in
+                if rights.contains(.watch) { _ = commands.kick(participant) }
+            }
+        )
+        try people.asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
+        (self.calls, self.commands, self.access) = (calls, commands, access)
+        (self.status, self.events, log) = (status, events, endowment.log)
+        if let listener = endowment.listener {
+            do {
+                let control = try LineServer(answering: listener, commands.reply)
+                ends.add { control.close() }
+            } catch {
+                Endowment.noteNoCommands(error)
+            }
+        }
+        loop = SenderLoop(
+            media.renditions,
+            settings.video.sender(wakesEarly: settings.conduct.wakesEarly),
+            reader: endowment.reader,
+            sound: endowment.sound,
+            sinks: sinks,
+            report: Console.note
+        )
+    }
+
+    /// Sends until a signal comes, or until the broadcast or all calls have ended.
+    ///
+    /// - Throws: the end of the last call, if it was not left.
+    mutating func run(until signals: borrowing TerminationSignals) throws -> SenderLoop.End {
+        let (calls, commands, access) = (calls, commands, access)
+        let (status, events, log) = (status, events, log)
+        let end = try loop.run(until: signals, orWhen: { calls.areOver }) { condition in
+            status.note(condition)
+            events.tell(CallEvent(condition))
+        } also: {
+            access.turn()
+        } eachSecond: { statistics in
+            let work = commands.note(statistics)
+            status.note(
+                WebStatus.Work(
+                    quantizer: work.quantizer,
+                    limit: work.limit?.rawValue,
+                    soundTarget: work.sound?.targetBps
+                )
+            )
+            log?.append(statistics, work, calls.sent, calls.peers)
+        }
+        if end == .callsEnded, let failure = calls.failure { throw failure }
+        return end
+    }
+}
+
+extension SentMedia {
+    fileprivate init(of endowment: borrowing Endowment, into sinks: Sinks) {
+        let (video, conduct) = (endowment.settings.video, endowment.settings.conduct)
+        self.init(
+            codecs: video.codec.codecs,
+            renditions: video.renditions(fps: endowment.settings.framesPerSecond),
+            target: sinks.target
+        ) {
+            sinks.add($0)
+        } removeSink: {
+            sinks.remove($0)
+        }
+        let (directory, voices) = (endowment.directory, endowment.people.talk)
+        let (pictures, sound) = (endowment.reader.horizon, endowment.sound.horizon)
+        keyframeInterval = video.plainKeyframeInterval
+        horizon = { pictures.instant }
+        soundHorizon = { [pictures.instant, sound.instant].compactMap(\.self).max() }
+        offersSound = { conduct.offersSound || SoundReader.findsRing(in: directory) }
+        self.voices = voices
+    }
+}

@@ -1,0 +1,146 @@
+import Access
+import Calls
+import Configuration
+import Control
+import Helpers
+import Media
+import Peers
+import Posix
+import Sender
+import Synchronization
+import Talk
+import Time
+
+/// Does what commands ask of a running sender. Any thread may ask.
+final class SenderCommands: Sendable {
+    let calls: CallRegistry
+    let access: AccessControl
+    /// Nil where nobody is heard.
+    let talk: TalkBack?
+    private let work = Mutex(SenderWork())
+
+    init(_ calls: CallRegistry, access: AccessControl, talk: TalkBack? = nil) {
+        (self.calls, self.access, self.talk) = (calls, access, talk)
+    }
+
+    /// What the encoders did in the last second; called once a second.
+    func note(_ statistics: SenderStatistics) -> SenderWork {
+        let bitrate = calls.sinks.target.bitsPerSecond
+        let isThin = calls.peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
+        return work.withLock { work in
+            work.note(statistics, isThin: isThin, at: MonotonicClock.now())
+            return work
+        }
+    }
+
+    func reply(to request: SenderRequest) -> SenderReply {
+        switch request {
+        case .status:
+            let now: Instant = MonotonicClock.now()
+            let peers = calls.peers
+            let viewers = (peers?.statuses ?? []).compactMap { status -> ViewerSnapshot? in
+                guard let someone = calls.participants[status.id] else { return nil }
+                var viewer = ViewerSnapshot(someone, status, target: peers?.targetBitrate(for: status), at: now)
+                let talker = talk?.talker(status.id)
+                viewer.participant.talk = talker?.state ?? .off
+                viewer.participant.voice = talker?.voice.map { ViewerSnapshot.Voice($0) }
+                return viewer
+            }
+            let work = work.withLock { $0 }
+            let faults = calls.serverFaults
+            let bitrate = calls.sinks.target.bitsPerSecond
+            var report = SenderSnapshot(calls: calls.statuses(at: now), bitrateBps: bitrate, viewers: viewers)
+            (report.quantizer, report.limit, report.sound) = (work.quantizer, work.limit, work.sound)
+            if !faults.isEmpty { report.servers = faults.map { SenderSnapshot.Server($0, at: now) } }
+            guard access.asks else { return .status(report: report) }
+            report.knocks = access.read(\.waiting).map { knock in
+                SenderSnapshot.Knock(
+                    id: knock.number,
+                    name: knock.name,
+                    note: knock.note,
+                    address: knock.address,
+                    sinceS: milliseconds(now - knock.since) / 1000
+                )
+            }
+            return .status(report: report)
+        case .kick(let id): return kick(id)
+        case .talk(let id, let isOn): return talk(id, isOn: isOn)
+        case .accept(let knock): return answer(knock, .accepted)
+        case .reject(let knock): return answer(knock, .rejected)
+        case .forget(let name): return forget(name)
+        case .add(let addition):
+            return reply { try calls.begin(addition.name, addition.settings.mapValues(\.text)) }
+        case .leave(let call): return reply { try calls.leave(named: call) }
+        case .setBitrate(let bitrate):
+            guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
+            calls.sinks.setTarget(bitrate)
+            return .done()
+        }
+    }
+
+    private func reply(to body: () throws -> Void) -> SenderReply {
+        do { try body() } catch { return .refused(reason: Failure(describing: error)?.sentence ?? "\(error)") }
+        return .done()
+    }
+}
+
+/// The work of the encoders in the last second.
+struct SenderWork {
+    /// The load of a core, 0…1, above which the processor counts as the limit.
+    private static let largestLoad = 0.85
+
+    private var last: (statistics: SenderStatistics, at: Instant)?
+    private(set) var quantizer: Int?
+    private(set) var limit: SenderSnapshot.Limit?
+    /// Nil while nobody gets it.
+    private(set) var sound: SenderSnapshot.Sound?
+
+    /// - Parameter isThin: whether links keep an encoder below the bitrate that was set.
+    mutating func note(_ statistics: SenderStatistics, isThin: Bool, at now: Instant) {
+        defer { last = (statistics, now) }
+        sound = statistics.sound.map { SenderSnapshot.Sound($0, since: last, at: now) }
+        guard let last else { return }
+        let time = statistics.encodeTime + statistics.scaleTime - last.statistics.encodeTime - last.statistics.scaleTime
+        let frames = statistics.framesEncoded - last.statistics.framesEncoded
+        quantizer = statistics.framesEncoded > 0 ? statistics.quantizer : nil
+        if time > (now - last.at) * Self.largestLoad {
+            limit = .processor
+        } else if frames <= 1, statistics.ticksSkipped == last.statistics.ticksSkipped {
+            limit = .still
+        } else {
+            limit = isThin ? .link : nil
+        }
+    }
+}
+
+extension SenderSnapshot.Sound {
+    /// - Parameter last: what the sender had done before, and when; nil if that is not known.
+    fileprivate init(
+        _ statistics: SoundStatistics,
+        since last: (statistics: SenderStatistics, at: Instant)?,
+        at now: Instant
+    ) {
+        self.init()
+        channels = statistics.channels
+        targetBps = statistics.bitrate
+        packets = statistics.packets
+        blocksLost = statistics.blocksLost
+        silent = statistics.heardAt.map { now - $0 > .seconds(1) } ?? true
+        if let last, now > last.at {
+            let bytes = statistics.bytes - (last.statistics.sound?.bytes ?? statistics.bytes)
+            bitrateBps = Int(Double(bytes * 8) / (now - last.at).seconds)
+        }
+    }
+}
+
+extension ViewerSnapshot.Voice {
+    fileprivate init(_ voice: Voice.Statistics) {
+        func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+        self.init(
+            levelDb: voice.level.map { ($0 * 10).rounded() / 10 },
+            lossRatio: thousandths(voice.lossRatio),
+            concealedRatio: thousandths(voice.concealedRatio),
+            bufferMs: milliseconds(voice.wait)
+        )
+    }
+}
