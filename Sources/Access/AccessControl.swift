@@ -11,15 +11,13 @@ package final class AccessControl: Sendable {
 
     /// The sender's side of the access control.
     package struct Outlets: Sendable {
-        /// Asks for a call of `turn` before the instant that the last one returned.
+        /// Asks for a call of `turn` before the instant that the last one returned. Called on any thread.
         package var wake: @Sendable () -> Void
+        /// Gets the events, one after the other, on any thread.
         package var tell: @Sendable (AccessEvent) -> Void
+        /// Gets participants whose time is over, with their former rights, in the manner of `tell`.
         package var ended: @Sendable (ParticipantID, Rights) -> Void
 
-        /// - Parameters:
-        ///   - wake: called on any thread.
-        ///   - tell: gets the events, one after the other, on any thread.
-        ///   - ended: gets participants whose time is over, with their former rights, in the manner of `tell`.
         package init(
             wake: @escaping @Sendable () -> Void,
             tell: @escaping @Sendable (AccessEvent) -> Void,
@@ -34,17 +32,28 @@ package final class AccessControl: Sendable {
         /// By the numbers of their knocks.
         var waiters: [Int: Decided] = [:]
         var outlets: Outlets?
-        /// Outputs to perform, in order, and whether a thread is performing one.
-        var outputs: [AccessEngine.Output] = []
+        /// The deeds to do, in order, and whether a thread is doing one.
+        var deeds: [@Sendable (Outlets) -> Void] = []
         var isPerforming = false
         /// When `turn` is called without a wake; nil for never.
         var turnAt: Instant?
 
         /// Collects the outputs of a change.
-        ///
+        mutating func collect() {
+            for output in engine.takeOutputs() {
+                switch output {
+                case .tell(let event): deeds.append { $0.tell(event) }
+                case .decided(let knock, let answer):
+                    let decided = waiters.removeValue(forKey: knock.number)
+                    deeds.append { _ in decided?(knock, answer) }
+                case .ended(let participant, let rights): deeds.append { $0.ended(participant, rights) }
+                }
+            }
+        }
+
         /// - Returns: the call for an earlier `turn`; nil if none is needed.
         mutating func settle() -> (@Sendable () -> Void)? {
-            outputs += engine.takeOutputs()
+            collect()
             guard let outlets, let deadline = engine.nextDeadline, turnAt.map({ deadline < $0 }) ?? true else {
                 return nil
             }
@@ -52,21 +61,19 @@ package final class AccessControl: Sendable {
             return outlets.wake
         }
 
-        /// The next output, with the answer's receiver for a knock. The caller performs it, and clears `isPerforming`.
-        mutating func take() -> (Outlets, AccessEngine.Output, Decided?)? {
-            guard let outlets, !isPerforming, !outputs.isEmpty else { return nil }
+        /// The next deed. The caller does it, and clears `isPerforming`.
+        mutating func take() -> (deed: @Sendable (Outlets) -> Void, outlets: Outlets)? {
+            guard let outlets, !isPerforming, !deeds.isEmpty else { return nil }
             isPerforming = true
-            let output = outputs.removeFirst()
-            guard case .decided(let knock, _) = output else { return (outlets, output, nil) }
-            return (outlets, output, waiters.removeValue(forKey: knock.number))
+            return (deeds.removeFirst(), outlets)
         }
 
-        var isIdle: Bool { outlets == nil || !isPerforming && outputs.isEmpty }
+        var isIdle: Bool { outlets == nil || !isPerforming && deeds.isEmpty }
     }
 
     private let state: Mutex<State>
     private let gate: Mutex<Gate>
-    /// Rung after outputs were performed.
+    /// Rung when all deeds are done.
     private let hasPerformed = Bell()
     /// Whether people other than guests have to knock.
     package let asks: Bool
@@ -104,8 +111,9 @@ package final class AccessControl: Sendable {
     }
 
     /// Asks the gate, which strangers can keep busy.
-    package func atGate<Result: Sendable>(_ body: (inout Gate) -> Result) -> Result {
-        gate.withLock { body(&$0) }
+    package func atGate<Result: Sendable>(_ body: (inout Gate, Instant) -> Result) -> Result {
+        let now: Instant = MonotonicClock.now()
+        return gate.withLock { body(&$0, now) }
     }
 
     /// Adds a knock. `decided` is called once, on any thread, unless nil is returned.
@@ -117,6 +125,20 @@ package final class AccessControl: Sendable {
             state.waiters[knock.number] = decided
             return knock.number
         }
+    }
+
+    /// Ends a participant's time.
+    ///
+    /// - Parameter told: called on any thread when all events about the participant were told.
+    package func end(_ id: ParticipantID, told: @escaping @Sendable () -> Void) {
+        let isTold = update { state, now in
+            state.engine.end(id, at: now)
+            state.collect()
+            if state.deeds.isEmpty, !state.isPerforming { return true }
+            state.deeds.append { _ in told() }
+            return false
+        }
+        if isTold { told() }
     }
 
     /// Performs overdue work.
@@ -158,14 +180,10 @@ package final class AccessControl: Sendable {
         return result
     }
 
-    /// One thread at a time performs the outputs of all. An answer may come before its knock is reported.
+    /// One thread at a time does the deeds of all.
     private func perform() {
-        while let (outlets, output, waiter) = state.withLock({ $0.take() }) {
-            switch output {
-            case .tell(let event): outlets.tell(event)
-            case .decided(let knock, let answer): waiter?(knock, answer)
-            case .ended(let participant, let rights): outlets.ended(participant, rights)
-            }
+        while let (deed, outlets) = state.withLock({ $0.take() }) {
+            deed(outlets)
             state.withLock { $0.isPerforming = false }
         }
         hasPerformed.ring()

@@ -102,10 +102,7 @@ package struct AccessEngine: Sendable {
     }
 
     /// The outputs since the last call, in order.
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Doors
 
@@ -174,7 +171,7 @@ package struct AccessEngine: Sendable {
         bearers[id] = nil
     }
 
-    /// All with this key, whatever their calls.
+    /// All with this key, in all calls.
     func participants(of key: GuestKey) -> [ParticipantID] {
         bearers.filter { $0.value.guest == key }.keys.sorted()
     }

@@ -34,9 +34,7 @@ package struct Floor: Sendable {
 
     /// Records sound of a participant with the right to speak.
     ///
-    /// - Parameters:
-    ///   - level: in decibels below the loudest; nil if the packet has none.
-    ///   - isQuiet: whether there is only noise in it.
+    /// - Parameters: as of `AccessEngine.hears`.
     /// - Returns: whether it is heard, and the participants whose voices ended.
     mutating func hears(
         _ id: ParticipantID,

@@ -1,7 +1,6 @@
 import Glibc
 import JSON
 package import Posix
-import Time
 
 /// The guests of senders with `--accept known`: a file of this user, with one JSON object a line.
 ///

@@ -2,7 +2,7 @@ import Posix
 package import Time
 
 /// A request to be let in, in the knocker's own words.
-package struct Knocker: Sendable {
+package struct Knocker: Sendable, Equatable {
     package var name: String
     package var note: String
     /// Identifies the knocker later; nil if nothing does.
@@ -17,21 +17,19 @@ package struct Knocker: Sendable {
     }
 }
 
+/// A knock, with the words of its knocker.
+@dynamicMemberLookup
 package struct Knock: Sendable, Equatable {
     /// Counted up.
     package let number: Int
-    /// The knocker's own name and note, each on one line; either may be empty.
-    package let name: String
-    package let note: String
-    package let address: String
-    /// The call that it wants to join, as the command line names it.
-    package let call: String
     package let since: Instant
-    /// Identifies the knocker later; nil if nothing does.
-    package let key: GuestKey?
+    /// With its name and note each on one line; either may be empty.
+    let knocker: Knocker
+
+    package subscript<Word>(dynamicMember word: KeyPath<Knocker, Word>) -> Word { knocker[keyPath: word] }
 
     /// For people: the name, if there is one, the address and the note.
-    package var who: String { Self.who(name: name, note: note, address: address) }
+    package var who: String { Self.who(name: knocker.name, note: knocker.note, address: knocker.address) }
 
     package static func who(name: String, note: String, address: String) -> String {
         let name = name.isEmpty ? "somebody" : "\"\(name)\""
@@ -78,15 +76,10 @@ struct Lobby: Sendable {
             allowance.take(from: knocker.address, now: now) == 1
         else { return (nil, replaced) }
         defer { nextNumber += 1 }
-        let knock = Knock(
-            number: nextNumber,
-            name: Self.line(knocker.name, Self.longestName),
-            note: Self.line(knocker.note, Self.longestNote),
-            address: knocker.address,
-            call: knocker.call,
-            since: now,
-            key: knocker.key
-        )
+        var readable = knocker
+        readable.name = Self.line(knocker.name, Self.longestName)
+        readable.note = Self.line(knocker.note, Self.longestNote)
+        let knock = Knock(number: nextNumber, since: now, knocker: readable)
         waiting.append(knock)
         return (knock, replaced)
     }

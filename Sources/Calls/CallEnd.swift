@@ -17,7 +17,7 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
     /// A sentence for a person.
     package let description: String
 
-    /// - Parameter reason: nil for what the kind says already.
+    /// - Parameter reason: nil for the usual one of the kind.
     package init(_ kind: Kind, _ sentence: String, reason: EndReason? = nil) {
         (self.kind, description) = (kind, sentence)
         let usual: EndReason =
@@ -32,7 +32,7 @@ package struct CallEnd: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// What a server says, for a sentence: its first line, 200 bytes at the most, without what a terminal would obey.
+    /// A server's words for a sentence: the first line, 200 bytes at the most, without control characters for a terminal.
     init(quoting words: String) {
         let line =
             String(decoding: words.utf8.prefix(200), as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""

@@ -1,4 +1,4 @@
-/// A kind of call: how its addresses are written, and how a call is made of one.
+/// A kind of call: the form of its addresses, and the making of a call.
 package struct CallKind: Sendable {
     /// How people write it, such as `whip+https://HOST/PATH`.
     let form: String
@@ -13,11 +13,11 @@ package struct CallPlan: Sendable, Equatable, CustomStringConvertible {
 
     /// The kind, in a word.
     package let kind: String
-    /// For people: without what may be secret in an address.
+    /// For people, without possible secrets of an address.
     package let description: String
     /// As a command line has it.
     package let argument: String
-    /// Whether it takes connections, and prints where.
+    /// Whether it accepts connections, and prints its address.
     package var listens = false
     /// Whether its server may name relays, to which TLS may lead.
     package var namesRelays = false
@@ -31,8 +31,8 @@ package struct CallPlan: Sendable, Equatable, CustomStringConvertible {
     package var refusalToLeave: String?
     /// Prepares the call.
     ///
-    /// - Parameter settings: what a command has sent with the call, by names. Nil at the start of a sender, before its sandbox: names may be
-    ///   looked up, and a thread started that may write files.
+    /// - Parameter settings: from the command that adds the call, by names. Nil at the start of a sender, before its sandbox: names may be
+    ///   looked up then, and a thread started that may write files.
     /// - Throws: a `CallEnd`.
     package let prepare: @Sendable (_ settings: [String: String]?) throws -> Begin
 
@@ -58,7 +58,7 @@ package struct CallKinds: Sendable {
 
     package init(_ all: [CallKind]) { self.all = all }
 
-    /// How calls are written, for people.
+    /// The forms of addresses, for people.
     package var forms: String {
         let forms = all.map(\.form)
         return forms.dropLast().joined(separator: ", ") + ", or " + (forms.last ?? "")

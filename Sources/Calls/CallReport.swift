@@ -1,12 +1,12 @@
 package import Media
 
-/// What a call tells its sender: each report when it happens, and all in order.
+/// A report of a call to its sender. Reports come at once, and in order.
 package struct CallReport: Sendable, Equatable {
-    /// Somebody in a call, as far as events tell of them.
+    /// A participant, as events name it.
     package struct Participant: Sendable, Equatable {
         /// Nil for one that was never connected.
         package var id: ParticipantID?
-        /// What it says of itself; may be empty.
+        /// The name that it gives itself; may be empty.
         package var name = ""
         /// Of one that looks in by HTTP.
         package var address: String?
@@ -17,7 +17,7 @@ package struct CallReport: Sendable, Equatable {
     }
 
     package enum Event: Sendable, Equatable {
-        /// This side is in the call, or in it again. The codec is that of the picture where one server gets it for all.
+        /// This side is in the call, or in it again. The codec is that of the picture if one server gets it for all.
         case standing(VideoCodec?)
         /// The call is lost and tried again. It is no news if the call was lost before, for another reason.
         case away(why: String, isNews: Bool)

@@ -1,6 +1,6 @@
 import WebRTC
 
-/// Why there is no call with a peer, or no longer one: one word for the other side, for headers of HTTP, and for programs.
+/// The reason why there is no call with a peer, or no longer one: a word for the other side, for headers of HTTP, and for programs.
 package enum EndReason: String, Codable, Sendable {
     /// One side did not let the other in.
     case rejected

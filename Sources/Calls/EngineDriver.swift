@@ -10,7 +10,7 @@ protocol Engine: Sendable {
     /// When `tick` may have something to do; nil while there is nothing to wait for.
     var nextDeadline: Instant? { get }
     mutating func tick(now: Instant)
-    /// What the calls since the last one led to, in order.
+    /// The outputs since the last call, in order.
     mutating func takeOutputs() -> [Output]
 }
 
@@ -19,8 +19,8 @@ extension RoomSession: Engine {}
 extension SocketClient: Engine {}
 extension WHIPSession: Engine {}
 
-/// An engine with its lock and its one timer. Outputs are performed in the order in which the engine made them, one at a time, without
-/// the lock: what follows from performing one waits for its turn.
+/// An engine with its lock and its one timer. Outputs are performed one at a time, without the lock, in the order in which the engine
+/// made them. Further outputs wait for their turn.
 final class EngineDriver<Machine: Engine>: Sendable {
     private struct State {
         var engine: Machine
@@ -44,13 +44,12 @@ final class EngineDriver<Machine: Engine>: Sendable {
         state = Mutex(State(engine: engine))
     }
 
-    /// Changes the engine, and has performed what follows. While another output is being performed, that is done later, by whoever
-    /// performs it.
+    /// Changes the engine, and performs the outputs. While another thread performs one, that thread performs these too.
     ///
     /// - Parameters:
     ///   - owner: gets the outputs. The timer holds it weakly.
     ///   - body: is called under the lock.
-    ///   - perform: does what the engine wants. It is the same for each change.
+    ///   - perform: performs an output. It is the same for each change.
     @discardableResult
     func change<Owner: AnyObject & Sendable, Result: Sendable>(
         for owner: Owner,
@@ -79,7 +78,7 @@ final class EngineDriver<Machine: Engine>: Sendable {
         return result
     }
 
-    /// What the engine tells without being changed.
+    /// Asks the engine without changing it.
     func read<Result: Sendable>(_ body: (Machine) -> Result) -> Result { state.withLock { body($0.engine) } }
 
     private func tick<Owner: AnyObject & Sendable>(
@@ -99,8 +98,7 @@ final class EngineDriver<Machine: Engine>: Sendable {
         state.withLock { state in
             guard !state.isPerforming, !state.outputs.isEmpty else { return nil }
             state.isPerforming = true
-            defer { state.outputs = [] }
-            return state.outputs
+            return exchange(&state.outputs, with: [])
         }
     }
 }

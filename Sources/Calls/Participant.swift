@@ -10,16 +10,16 @@ package struct Participant: Sendable {
     package let id: ParticipantID
     /// The call, as people name it.
     package let call: String
-    /// What it says of itself; may be empty.
+    /// The name that it gives itself; may be empty.
     package var name = ""
-    /// Where it was signalled from, for people; the media may take another path.
+    /// The origin of its signalling, for people. The media may take another path.
     package let place: String
     package let since: Instant
-    /// Has the call send it away; nil for a server, which is left.
+    /// Sends it away; nil for a server, which is left instead.
     package var kick: (@Sendable () -> Void)?
 }
 
-/// The participants of all calls of a sender. Each is here from the round of the network thread that makes its peer until the peer has ended. Any
+/// The participants of all calls of a sender, each from the round of the network thread that makes its peer until the peer has ended. Any
 /// thread may ask.
 package final class Participants: Sendable {
     private let all = Mutex<[ParticipantID: Participant]>([:])
@@ -28,11 +28,11 @@ package final class Participants: Sendable {
 
     package subscript(_ id: ParticipantID) -> Participant? { all.withLock { $0[id] } }
 
-    /// Sends a participant away, and all others with its key: another window of a browser shows the same to the same person.
+    /// Sends a participant away, and all others with its key, such as another window of its browser.
     ///
     /// - Returns: the guest that it was; it must knock from now on.
     package func kick(_ id: ParticipantID, by access: AccessControl) -> Guest? {
-        // First: a guest that comes back at once must knock.
+        // This comes first: a guest that returns at once must knock.
         let (guest, ids) = access.change { engine, _ in engine.sendAway(id) }
         for id in ids { self[id]?.kick?() }
         return guest
@@ -51,10 +51,9 @@ extension CallHost {
         network.participants.add(participant)
     }
 
-    /// Removes a participant. Events about that still find its name.
+    /// Removes a participant, as soon as no event needs its name.
     func end(_ id: ParticipantID) {
-        access.change { $0.end(id, at: $1) }
-        network.participants.remove(id)
+        access.end(id) { [participants = network.participants] in participants.remove(id) }
     }
 }
 

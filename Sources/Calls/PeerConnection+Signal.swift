@@ -5,35 +5,35 @@ import RTP
 import WebRTC
 
 extension PeerConnection {
-    /// What is known and wanted of the other side from the beginning.
+    /// The other side, from the beginning.
     struct Other: Sendable {
-        /// Where it is, for people.
+        /// For people.
         var place: String
-        /// What it says of itself.
+        /// The name that it gives itself.
         var name = ""
-        /// By what it is recognized later; nil for nothing.
+        /// Identifies it later; nil if nothing does.
         var guest: GuestKey?
-        /// Who sees and hears what it gets.
+        /// The audience of its media.
         var audience = Audience.one
-        /// Of STUN and TURN, for an offer, beside those of all peers.
+        /// STUN and TURN servers for an offer, beside those of all peers.
         var servers: [ICEServer] = []
-        /// Whether its voice is wanted, for which an offer has the sound in any case.
+        /// Whether its voice is wanted. Then an offer has sound in any case.
         var takesVoice = false
-        /// Takes the picture that it sends; nil if that is not wanted.
+        /// Gets its picture; nil if that is not wanted.
         var receiver: (any FrameReceiver)?
         /// Whether it asks for candidates that are found after the answer.
         var trickles = false
-        /// How many of its candidates may be tried, 0 to the number given; nil if nothing limits that but `mostCandidates`.
+        /// Returns how many of so many candidates may be tried; nil for no limit but `mostCandidates`.
         var admit: (@Sendable (Int) -> Int)?
         /// Sends it away; nil for a server.
         var kick: (@Sendable (PeerConnection) -> Void)?
     }
 
-    /// What becomes of the peer, told on the network thread.
+    /// An event of the peer, signalled on the network thread.
     enum Signal: Sendable {
         /// This side's offer for the other side.
         case described(sdp: String)
-        /// This side's answer for the other side, made of its own parameters.
+        /// This side's answer for the other side, with the parameters in it.
         case answered(sdp: String, TransportParameters)
         /// Further candidates of this side, for one that trickles.
         case found(TrickleFragment)
@@ -41,12 +41,12 @@ extension PeerConnection {
         case gathered(fragment: String)
         /// This side's credentials and candidates for an ICE restart; nil if ICE cannot restart.
         case proposed(fragment: String?)
-        /// This machine no longer has the address at which the path begins. The other side may go on sending there until ICE restarts.
+        /// The path's address is no longer this machine's. The other side may go on sending there until ICE restarts.
         case migrating
-        /// The path stands. The codec is that of the picture that the other side gets; nil if it gets none.
+        /// The path stands. The codec is that of the sent picture; nil for no picture.
         case connected(codec: VideoCodec?)
-        /// The peer has ended, or could not be made. This is the last signal; after `close()` it does not come. `why` is the rest of a
-        /// sentence about the other side; `isFinal` says that another attempt would fail in the same way.
+        /// The peer has ended, or could not be made. This is the last signal, and does not come after `close()`. `why` is the rest of a
+        /// sentence about the other side. `isFinal` means that another attempt would fail in the same way.
         case ended(why: String, EndReason, isFinal: Bool)
     }
 }

@@ -7,19 +7,19 @@ import Synchronization
 import Time
 import WebRTC
 
-/// The peer at the other end of a call, a participant, from the first session description to the end. Any thread may call it; the work is done on
-/// the network thread of the peers, in order.
+/// The peer at the other end of a call, from the first session description to the end. Any thread may call it. The work is done on the
+/// network thread of the peers, in order.
 final class PeerConnection: PeerDelegate {
     private enum Stage {
         case none
         case offered(ParticipantID, SessionOffer?)
-        /// The section is the media description that has the transport's parameters. There is a negotiation until its answer is made.
+        /// The section is the media description with the transport. The negotiation is nil once its answer is made.
         case peer(ParticipantID, section: (kind: String, mid: String), Negotiation?)
         case over
     }
 
-    /// Candidates of the other side that are tried, but for those of an ICE restart of this side: each costs packets to an address that it
-    /// names. It is found without them too, by its own checks.
+    /// The most candidates of the other side that are tried in a generation of ICE. Each costs packets to an address that it names. Its own
+    /// checks show others.
     private static let mostCandidates = 64
 
     let other: Other
@@ -39,19 +39,19 @@ final class PeerConnection: PeerDelegate {
         (self.peers, self.other, self.host, self.signalled) = (peers, other, host, signalled)
     }
 
-    /// The peer's; nil if there is no peer.
+    /// Nil if there is no peer.
     var id: ParticipantID? {
         if case .peer(let id, _, _) = stage.withLock(\.self) { id } else { nil }
     }
 
-    /// Why this side ends it; nil if it does not, or tells no reason.
+    /// This side's reason to end it; nil for none.
     var reason: EndReason? { endReason.withLock(\.self) }
 
     func offer() {
         perform { [self] loop in
             let id = loop.offer(
                 [.screen(host.media.codecs, receives: other.receiver != nil)]
-                    + (peers.offersSound || other.takesVoice ? [.sound(receives: other.takesVoice)] : []),
+                    + (host.media.offersSound() || other.takesVoice ? [.sound(receives: other.takesVoice)] : []),
                 for: other.audience,
                 servers: other.servers
             ) {
@@ -88,7 +88,7 @@ final class PeerConnection: PeerDelegate {
         }
     }
 
-    /// Answers what was negotiated.
+    /// Answers an offer after its negotiation.
     ///
     /// - Returns: nil, and nothing is signalled, if no UDP port is free, or the machine has no address.
     func answer(_ negotiation: Negotiation, in loop: PeerLoop) -> Participant? {
@@ -110,7 +110,7 @@ final class PeerConnection: PeerDelegate {
             guard let peer = loop.accept(agreement, ofOffer: id, at: other.place, delegate: self) else {
                 return end("cannot be reached from here", isFinal: true, in: loop)
             }
-            // Of what was offered in one bundle, the first tells the transport.
+            // In one bundle, the first stream has the transport.
             let first = offer.streams[0]
             let section = (first.formats[0].codec.kind, first.mid)
             _ = begin(peer, .peer(id, section: section, nil), agreement, at: loop.now)
@@ -138,7 +138,7 @@ final class PeerConnection: PeerDelegate {
         change { [self] peer, _ in add([candidate], to: peer) }
     }
 
-    func add(_ candidates: [Candidate], to peer: Peer) { peer.addRemote(admitted(candidates)) }
+    func add(_ candidates: [Candidate], to peer: Peer) { peer.transport.addRemote(admitted(candidates)) }
 
     private func admitted(_ candidates: [Candidate]) -> [Candidate] {
         let usable = candidates.filter { ICEAgent.canTry($0) }
@@ -151,40 +151,39 @@ final class PeerConnection: PeerDelegate {
 
     // MARK: - Other ways
 
-    /// Uses servers that the other side names. What they give is signalled as `gathered`.
-    func add(_ servers: [ICEServer]) { change { peer, loop in peer.add(servers, at: loop.now) } }
+    /// Uses servers that the other side names. Their candidates are signalled as `gathered`.
+    func add(_ servers: [ICEServer]) { change { peer, loop in peer.transport.add(servers, at: loop.now) } }
 
     /// Prepares another generation of ICE, which is signalled as `proposed`.
     func propose() {
         change { [self] peer, loop in if !loop.propose(to: peer) { signalled(.proposed(fragment: nil), self) } }
     }
 
-    /// Takes the other side's answer to what was proposed. If that makes no sense, the peer ends: the other side has another
-    /// generation.
+    /// Takes the other side's answer to the restart. If it makes no sense, the peer ends, as the other side has another generation.
     func acceptProposal(_ fragment: String) {
         change { [self] peer, loop in
             guard case .peer(_, let section, _) = stage.withLock(\.self) else { return }
             let fragment = try? TrickleFragment(parsing: fragment, mids: [section.mid])
             candidateCount.store(0, ordering: .relaxed)
             guard let fragment, let credentials = fragment.credentials,
-                peer.acceptProposal(credentials, admitted(fragment.candidates), at: loop.now)
+                peer.transport.acceptProposal(credentials, admitted(fragment.candidates), at: loop.now)
             else { return loop.close(peer, .pathLost) }
             loop.follow(peer)
         }
     }
 
-    /// The other side stays with the generation that there is.
+    /// The other side stays with the present generation.
     func abandonProposal() {
         change { peer, loop in
-            peer.abandonProposal()
+            peer.transport.abandonProposal()
             loop.follow(peer)
         }
     }
 
-    /// Tells on the network thread when the other side sent feedback last, if it is there; nil if it has sent none.
+    /// Calls back on the network thread with the time of the last feedback, unless there is no peer; nil if it has sent none.
     func askWhenHeard(_ tell: @escaping @Sendable (Instant?) -> Void) { change { peer, _ in tell(peer.heardAt) } }
 
-    /// Leaves out the next sound: the other side has as much too much in its buffer.
+    /// Leaves out the next sound, as the buffer of the other side is so much too long.
     func skipSound(_ length: Duration) { change { peer, loop in peer.skipSound(length, at: loop.now) } }
 
     // MARK: - Ending
@@ -192,10 +191,7 @@ final class PeerConnection: PeerDelegate {
     /// Says goodbye. No signal follows.
     func close() {
         perform { [self] loop in
-            let stage = stage.withLock { stage in
-                defer { stage = .over }
-                return stage
-            }
+            let stage = stage.withLock { exchange(&$0, with: .over) }
             switch stage {
             case .offered(let id, _): loop.withdrawOffer(id)
             case .peer(let id, _, _):
@@ -206,13 +202,13 @@ final class PeerConnection: PeerDelegate {
         }
     }
 
-    /// Says goodbye for a reason, with which its end is signalled.
+    /// Says goodbye for a reason. `ended` has that reason.
     func close(as reason: EndReason) {
         endReason.withLock { $0 = reason }
         change { peer, loop in loop.close(peer, .closed) }
     }
 
-    /// The same, in this round.
+    /// Does the same in this round.
     func close(as reason: EndReason, in loop: PeerLoop) {
         endReason.withLock { $0 = reason }
         if let peer = peer(in: loop) { loop.close(peer, .closed) }
@@ -220,7 +216,7 @@ final class PeerConnection: PeerDelegate {
 
     // MARK: - On the network thread
 
-    /// Nil if there is none, or it has ended.
+    /// Nil if there is no peer, or it has ended.
     func peer(in loop: PeerLoop) -> Peer? { id.flatMap { loop.peer($0) } }
 
     private func change(_ body: @escaping @Sendable (Peer, PeerLoop) -> Void) {
@@ -266,12 +262,7 @@ final class PeerConnection: PeerDelegate {
     }
 
     private func tell(end why: String, _ reason: EndReason, isFinal: Bool) {
-        let wasOver = stage.withLock { stage in
-            defer { stage = .over }
-            if case .over = stage { return true }
-            return false
-        }
-        guard !wasOver else { return }
+        if case .over = stage.withLock({ exchange(&$0, with: .over) }) { return }
         other.receiver?.end()
         signalled(.ended(why: why, reason, isFinal: isFinal), self)
     }

@@ -101,3 +101,10 @@ final class Connections: Sendable {
         counts.byNetwork[network] = left > 0 ? left : nil
     }
 }
+
+extension ClientAddress {
+    init(_ address: NIOCore.SocketAddress?) {
+        let numbers = address?.ipAddress ?? ""
+        self.init(numbers.hasPrefix("::ffff:") ? String(numbers.dropFirst("::ffff:".count)) : numbers)
+    }
+}

@@ -77,11 +77,7 @@ package final class Disconnection: Sendable {
     }
 
     func happen() {
-        let bodies = state.withLock { state in
-            defer { state = .gone }
-            if case .waiting(let bodies) = state { return bodies }
-            return []
-        }
+        guard case .waiting(let bodies) = state.withLock({ exchange(&$0, with: .gone) }) else { return }
         for body in bodies { body() }
     }
 }

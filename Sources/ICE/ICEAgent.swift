@@ -133,19 +133,18 @@ package final class ICEAgent {
             },
             context
         )
-        let gathered: @convention(c) (OpaquePointer, UInt32, UnsafeMutableRawPointer) -> Void = { _, _, context in
+        typealias StreamHandler = @convention(c) (OpaquePointer, UInt32, UnsafeMutableRawPointer) -> Void
+        let gathered: StreamHandler = { _, _, context in
             Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue().handler(.gathered)
         }
-        oriel_signal_connect(agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), context)
-        let checked: @convention(c) (OpaquePointer, UInt32, UnsafeMutableRawPointer) -> Void = { _, _, context in
+        let checked: StreamHandler = { _, _, context in
             Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue().handler(.checked)
         }
-        oriel_signal_connect(
-            agent,
-            "initial-binding-request-received",
-            unsafeBitCast(checked, to: GCallback.self),
-            context
-        )
+        for (signal, handler) in [
+            ("candidate-gathering-done", gathered), ("initial-binding-request-received", checked),
+        ] {
+            oriel_signal_connect(agent, signal, unsafeBitCast(handler, to: GCallback.self), context)
+        }
         typealias StateHandler = @convention(c) (OpaquePointer, UInt32, UInt32, UInt32, UnsafeMutableRawPointer) -> Void
         let changed: StateHandler = { _, _, _, state, context in
             let agent = Unmanaged<ICEAgent>.fromOpaque(context).takeUnretainedValue()

@@ -18,7 +18,7 @@ final class LocalNetwork {
     /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
     init(in loop: ICELoop, _ suspends: SuspendWatch?) {
         addresses = Self.current
-        // Without it, whoever loses an address has to come again.
+        // Without it, peers have to come again after a change.
         watch = try? NetworkWatch()
         self.suspends = suspends
         if let watch {
@@ -35,7 +35,7 @@ final class LocalNetwork {
         }
     }
 
-    /// How long the machine was suspended since the last call; nil if it was not.
+    /// The time of suspends since the last call; nil for none.
     func takeSuspend() -> Duration? { suspended.take() }
 
     private static var current: Set<String> { Set(interfaceAddresses().map(\.host)) }

@@ -1,5 +1,4 @@
 import Control
-package import ICE
 package import Media
 package import RTP
 package import Time
@@ -24,24 +23,24 @@ package final class Peer {
         case ended(PeerSession.End)
     }
 
-    /// What carries a peer's streams: as of an answer, or of the offer that was accepted.
+    /// The connection of a peer's streams, from an answer or from the accepted offer.
     struct Link {
-        /// Has what this side has told or will tell the peer.
+        /// With this side's description.
         let transport: PeerTransport
         let streams: StreamBundle
-        /// What the peer sends by the agreement; nil for nothing.
+        /// The streams that the peer sends; nil for none.
         let incoming: IncomingBundle?
-        /// Who sees and hears what the peer gets.
+        /// The audience of the sent streams.
         let audience: Audience
     }
 
-    /// How long feedback on the first packets may take.
+    /// The longest time for feedback on the first packets.
     private static let measuringLimit = Duration.seconds(2)
 
     package let id: ParticipantID
     let delegate: any PeerDelegate
     private let agreement: Agreement
-    private let transport: PeerTransport
+    package let transport: PeerTransport
     private var session: PeerSession
     private var hasPath = false
     private var wantsFirstKeyframe = false
@@ -49,21 +48,12 @@ package final class Peer {
     private var isConnected: Bool { connectedAt != nil }
     /// The name of its stream of pictures; nil if it has none.
     private let mid: String?
-    /// Whether it wants the sound.
-    let getsSound: Bool
-    private let sendsPicture: Bool
-    /// Whether it may be heard, if somebody lets it speak.
-    package let canSpeak: Bool
-    /// Whether it gets the picture. A peer without it only shows its own, or hears.
-    let getsPicture: Bool
     /// When the session must be polled.
     private var deadline: Instant? = .start
     private var pictureRate = RecentRate()
     private var soundRate = RecentRate()
     private var lastBacklog = Duration.zero
 
-    /// - Parameters:
-    ///   - agreement: also on what this side takes.
     /// - Returns: nil if OpenSSL has no memory.
     init?(
         _ id: ParticipantID,
@@ -86,54 +76,18 @@ package final class Peer {
         self.delegate = delegate
         self.agreement = agreement
         mid = agreement.video?.mid
-        getsPicture = agreement.video?.isSent ?? false
-        getsSound = agreement.sound?.isSent ?? false
-        sendsPicture = agreement.video?.isReceived ?? false
-        canSpeak = agreement.sound?.isReceived ?? false
         transport = link.transport
         self.session = session
         transport.setRemote(agreement.remote.credentials)
     }
 
-    // MARK: - Signalling
-
-    /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
-    package var local: TransportParameters? { transport.local }
-
-    /// Has the agent try those of the peer's addresses that can be tried.
-    package func addRemote(_ candidates: [Candidate]) { transport.addRemote(candidates) }
-
-    /// Begins a new generation of ICE (RFC 8445 §9).
-    package func restart(with credentials: ICECredentials) {
-        transport.restart()
-        transport.setRemote(credentials)
-    }
-
-    /// Uses further servers. Their candidates are signalled as `gathered`.
-    package func add(_ servers: [ICEServer], at now: Instant) { transport.add(servers, at: now) }
-
-    /// Whether an ICE restart is prepared that the peer has not accepted.
-    package var isProposing: Bool { transport.isProposing }
-
-    /// The peer has accepted the ICE restart.
-    ///
-    /// - Parameter candidates: the peer's new ones; empty if they stay the same.
-    /// - Returns: false if this side has given the restart up.
-    package func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
-        transport.acceptProposal(credentials, candidates, at: now)
-    }
-
-    /// The peer stays with the generation that is in use.
-    package func abandonProposal() { transport.abandonProposal() }
-
-    func propose(from addresses: Set<String>, at now: Instant) -> Bool { transport.propose(from: addresses, at: now) }
-
-    /// Seeks another path if the one in use is not from the addresses that the machine has now.
-    ///
-    /// - Returns: whether the peer may go on sending to an address that is gone.
-    func follow(addresses: Set<String>, at now: Instant) -> Bool {
-        transport.follow(addresses: addresses, at: now)
-    }
+    /// Whether it gets the picture. A peer without it only shows its own, or hears.
+    var getsPicture: Bool { agreement.video?.isSent ?? false }
+    /// Whether it wants the sound.
+    var getsSound: Bool { agreement.sound?.isSent ?? false }
+    private var sendsPicture: Bool { agreement.video?.isReceived ?? false }
+    /// Whether it may be heard, if somebody lets it speak.
+    package var canSpeak: Bool { agreement.sound?.isReceived ?? false }
 
     /// This machine was suspended, and the clock stood still meanwhile.
     func slept(for time: Duration, at now: Instant) {
@@ -141,10 +95,6 @@ package final class Peer {
         transport.slept(for: time)
         deadline = .start
     }
-
-    /// As of its transport.
-    func takeGathered(at now: Instant) -> Bool { transport.takeGathered(at: now) }
-    func takeFurther(at now: Instant) -> TrickleFragment? { transport.takeFurther(at: now) }
 
     /// When it sent feedback last; nil if it has not.
     package var heardAt: Instant? { session.streams.heardAt }
@@ -162,10 +112,10 @@ package final class Peer {
     /// Whether something has come, or the time has.
     func mustPoll(at now: Instant) -> Bool { transport.hasEvents || nextDeadline.map { $0 <= now } ?? false }
 
-    /// Takes what came, and sends what may go out.
+    /// Handles events, and sends packets that may leave.
     ///
-    /// - Returns: whether the peer needs a keyframe that is yet to come, each time once; and once as soon as there is a path,
-    ///   so that the picture is encoded while keys are agreed on.
+    /// - Returns: whether the peer needs a keyframe, once for each request. It also needs one as soon as there is a path, so that the picture is
+    ///   encoded while keys are agreed on.
     func poll(at now: Instant, in batch: inout DatagramBatch) -> Bool {
         for event in transport.takeEvents(at: now) {
             switch event {
@@ -179,8 +129,8 @@ package final class Peer {
             }
         }
         session.poll(at: now, in: &batch) { transport.send($0) }
-        if sendsPicture { for frame in session.takeFrames() { delegate.peer(id, sent: frame) } }
-        if canSpeak { for packet in session.takeSound() { delegate.peer(id, said: packet) } }
+        for frame in session.takeFrames() { delegate.peer(id, sent: frame) }
+        for packet in session.takeSound() { delegate.peer(id, said: packet) }
         let isAsked = mid.map { session.takeKeyframeRequest(of: $0, at: now) } ?? false
         let needsKeyframe = isAsked || wantsFirstKeyframe
         wantsFirstKeyframe = false
@@ -191,7 +141,7 @@ package final class Peer {
     /// When the peer must be looked at; nil if only an event changes it.
     var nextDeadline: Instant? { earliest(deadline, transport.deadline) }
 
-    /// What its link and its feedback say now.
+    /// The figures of its link and its feedback.
     func linkReport(at now: Instant) -> PeerRouter.LinkReport {
         let estimate = isConnected ? session.streams.linkRate : nil
         return PeerRouter.LinkReport(
@@ -209,16 +159,16 @@ package final class Peer {
         return connectedAt.map { now < $0 + Self.measuringLimit } ?? true
     }
 
-    /// Asks the peer for keyframes: its frames cannot be decoded without.
+    /// Asks the peer for keyframes, without which its frames cannot be decoded.
     package func requestKeyframes() {
         session.requestKeyframes()
         deadline = .start
     }
 
-    /// How much sound a peer may have left out at once, in milliseconds: from one frame to the largest buffer of browsers.
+    /// The sound that a peer may skip at once, in milliseconds: from one frame to the largest buffer of browsers.
     package static let skippableSound = 20...5000
 
-    /// Leaves out the next sound: the peer has as much too much in its buffer.
+    /// Leaves out the next sound, as the peer's buffer is so much too long.
     package func skipSound(_ length: Duration, at now: Instant) { session.streams.skipSound(length, at: now) }
 
     func setPace(_ pace: Pacer.Pace) {
@@ -226,13 +176,13 @@ package final class Peer {
         deadline = .start
     }
 
-    /// Drops the packets that the system did not take: they must not be seen any more.
+    /// Drops the packets that the system did not take, as they must not be seen any more.
     func forgetHeld() {
         session.forgetHeld()
         deadline = .start
     }
 
-    /// Goes on with the packets of another rendition, of a codec of the agreement.
+    /// Goes on with the packets of another rendition, in a codec of the agreement.
     func change(to codec: VideoCodec, from history: PacketHistory, _ pace: Pacer.Pace) {
         guard let parameters = agreement.video?[codec] else { return }
         session.streams.change(to: parameters, from: history)
@@ -250,24 +200,18 @@ package final class Peer {
         session.close(at: now, end, in: &batch) { transport.send($0) }
     }
 
-    // MARK: - What others see
+    // MARK: - Status
 
-    /// Takes the bitrates over the time since the last call, and what waits now.
+    /// Measures the bitrates since the last call, and the present queue.
     func measure(over elapsed: Duration, at now: Instant) {
         lastBacklog = session.streams.backlog(at: now)
         pictureRate.measure(statistics.bytes, over: elapsed)
         soundRate.measure(soundStatistics.bytes, over: elapsed)
     }
 
-    /// - Parameter rendition: the one that it gets; nil for no picture.
+    /// - Parameter rendition: nil for no picture.
     func status(_ rendition: Rendition?) -> PeerStatus {
-        PeerStatus(
-            id: id,
-            codec: rendition?.codec,
-            rung: rendition?.rung ?? 0,
-            isConnected: isConnected,
-            snapshot: snapshot(rendition)
-        )
+        PeerStatus(id: id, rendition: rendition, isConnected: isConnected, snapshot: snapshot(rendition))
     }
 
     private func snapshot(_ rendition: Rendition?) -> PeerSnapshot {

@@ -1,6 +1,6 @@
 package import Media
 
-/// Takes what comes of a peer. It is called on the network thread, and no method waits.
+/// Gets the events and media of a peer. It is called on the network thread, and no method waits.
 package protocol PeerDelegate: AnyObject, Sendable {
     /// Not called by the method that adds the peer. `ended` always comes, once, as the last call.
     func peer(_ id: ParticipantID, signalled signal: Peer.Signal)

@@ -5,7 +5,7 @@ import RTP
 import Time
 import WebRTC
 
-/// Makes what peers consist of, and gives them their numbers.
+/// Makes the parts of peers, and their numbers.
 struct PeerFactory {
     let identity: DTLSIdentity
     let loop: ICELoop
@@ -13,7 +13,7 @@ struct PeerFactory {
     let silent = SilentServers()
     private let ice: ICEAgent.Configuration
     private let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
-    private var random = SystemRandomNumberGenerator()
+    var random = SystemRandomNumberGenerator()
     private var lastNumber: Int
 
     /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
@@ -40,19 +40,11 @@ struct PeerFactory {
     ) -> PeerTransport? {
         var ice = ice
         ice.servers += servers
-        return PeerTransport(
-            in: loop,
-            ice,
-            isControlling: isControlling,
-            identity: identity,
-            trickles: trickles,
-            without: silent,
-            addresses: network.addresses,
-            now: now
-        )
+        let agents = PeerTransport.Agents(loop: loop, configuration: ice, isControlling: isControlling, silent: silent)
+        return PeerTransport(agents, identity: identity, trickles: trickles, addresses: network.addresses, now: now)
     }
 
-    /// - Parameter sources: what is sent in each stream, and where it comes from.
+    /// - Parameter sources: the packets of each stream.
     mutating func bundle(
         _ sources: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         _ pace: Pacer.Pace,
@@ -60,7 +52,4 @@ struct PeerFactory {
     ) -> StreamBundle {
         StreamBundle(sources, pace: pace, audience: audience, opensSpeakers: true, clock: clock, using: &random)
     }
-
-    /// What a peer sends; nil for nothing.
-    mutating func incoming(_ agreement: Agreement) -> IncomingBundle? { agreement.incoming(using: &random) }
 }

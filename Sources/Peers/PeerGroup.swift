@@ -8,70 +8,64 @@ package import WebRTC
 
 /// Any number of peers over WebRTC: one encode and one packetization for all of a rendition.
 ///
-/// Frames come from the encoders' threads. A thread of the group's own runs the peers' sessions; whoever signals peers does so
-/// there too, with `perform`. Close the group: until then its thread keeps it alive.
+/// Frames come from the encoders' threads. A thread of the group runs the peers' sessions. Signalling happens there too, by `perform`. Close
+/// the group: until then its thread keeps it alive.
 package final class PeerGroup: MediaSink {
     package struct Configuration: Sendable {
-        /// The renditions that may be sent: the same number of rungs for each codec, at least one.
-        package let renditions: [Rendition]
-        /// The encoders'. Packets leave at up to five times that.
-        package let target: TargetBitrate
+        /// It has the same number of rungs for each codec, at least one. Packets leave at up to five times its target. Whether it offers sound is
+        /// asked for each offer; a peer whose offer asks for sound gets it anyway.
+        package let media: SentMedia
         package let ice: ICEAgent.Configuration
-        /// The horizon: no picture that was taken before it is sent, sent again, or sent to a new peer; nil for no limit. Called on the
-        /// network thread.
-        package var horizon: @Sendable () -> Instant? = { nil }
-        /// The horizon of sound: no sound that was heard before it is sent.
-        package var soundHorizon: @Sendable () -> Instant? = { nil }
-        /// Whether offers have the sound too, called before each. A peer whose offer asks for it gets it anyway.
-        package var offersSound: @Sendable () -> Bool = { false }
         /// The number of the first peer.
         package var firstNumber = 1
+        // The next three are called on the network thread.
+        /// The machine has other addresses than before.
+        package var addressesChanged: @Sendable (Set<String>) -> Void = { _ in }
+        /// The machine was suspended for so long.
+        package var suspended: @Sendable (Duration) -> Void = { _ in }
+        /// A peer has waited for a STUN or TURN server in vain, or does without one that is silent.
+        package var serversDoubted: @Sendable () -> Void = {}
 
-        package init(renditions: [Rendition], target: TargetBitrate, ice: ICEAgent.Configuration) {
-            (self.renditions, self.target, self.ice) = (renditions, target, ice)
-        }
+        package init(_ media: SentMedia, ice: ICEAgent.Configuration) { (self.media, self.ice) = (media, ice) }
 
-        func rendition(_ id: Rendition.ID) -> Rendition { renditions.first { $0.id == id }! }
+        func rendition(_ id: Rendition.ID) -> Rendition { media.renditions.first { $0.id == id }! }
     }
 
-    /// Encoded frames and sound on their way to the network thread, and all else that it takes up in a round.
+    /// The input of a round of the network thread.
     struct Work {
         var tasks: [@Sendable (PeerLoop) -> Void] = []
         var frames: [(bytes: [UInt8], frame: EncodedFrame)] = []
         var sound: [(packet: [UInt8], description: EncodedSound)] = []
         var isClosed = false
-        /// The codecs that suit the picture best, by rungs.
+        /// The best codec for the picture, by rung.
         var preferred: [Int: VideoCodec] = [:]
-        /// STUN and TURN servers that no peer waits for.
+        /// STUN and TURN servers that peers do without.
         var silentServers: [ICEServer] = []
     }
 
     /// The state that the threads share.
     private struct Shared: ~Copyable {
         var work = Work()
-        /// Renditions that somebody receives, or will as soon as there is a path.
+        /// Renditions with receivers, also with ones that have no path yet.
         var renditionsInUse: Set<Rendition.ID> = []
         var keyframeRequests: [Rendition.ID: KeyframeRequests] = [:]
         var capacities: [Rendition.ID: RenditionCapacity] = [:]
         var soundDemand = SoundDemand.none
         var wakeSender: (@Sendable () -> Void)?
-        var addressesChanged: (@Sendable (Set<String>) -> Void)?
-        var suspended: (@Sendable (Duration) -> Void)?
-        var serversDoubted: (@Sendable () -> Void)?
         var statuses: [PeerStatus] = []
         var totals = PeerTotals()
-        /// Renditions of which a frame was dropped: nothing can be decoded before the next keyframe.
+        /// Renditions with a dropped frame, which cannot be decoded before the next keyframe.
         var incomplete: Set<Rendition.ID> = []
     }
 
     /// The most frames, and packets of sound, that wait for the network thread; others are dropped.
     private static let (frameLimit, soundLimit) = (16, 50)
 
-    private let configuration: Configuration
+    package let configuration: Configuration
     private let shared = Mutex(Shared())
     private let waker: ICELoop.Waker
     private let thread = Mutex<Thread?>(nil)
-    /// The fingerprint of the certificate that all peers are shown.
+    /// The fingerprint of the certificate for all peers.
     package let fingerprint: Fingerprint
 
     /// Starts the network thread.
@@ -93,7 +87,7 @@ package final class PeerGroup: MediaSink {
 
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { shared.withLock { $0.wakeSender = wake } }
 
-    /// Each peer has a pace of its own. The encoder follows the links of most of those on its rung.
+    /// Each peer has its own pace. The encoder follows the links of most peers on its rung.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
@@ -108,7 +102,7 @@ package final class PeerGroup: MediaSink {
         }
     }
 
-    /// Sends a frame to all peers that get its rendition, unless its picture was taken before the horizon.
+    /// Sends a frame to all peers with its rendition, unless its picture is from before the horizon.
     package func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
@@ -144,13 +138,13 @@ package final class PeerGroup: MediaSink {
 
     /// The targets of the encoders at work, in bits a second, as the links allow them.
     package var targetBitrates: [Rendition.ID: Int] {
-        let target = configuration.target.bitsPerSecond
+        let target = configuration.media.target.bitsPerSecond
         return shared.withLock { $0.capacities.mapValues { min($0.limit ?? target, target) } }
     }
 
     /// The target of the encoder whose frames a peer gets, in bits a second; nil if that has not begun.
     package func targetBitrate(for peer: PeerStatus) -> Int? {
-        peer.codec.flatMap { targetBitrates[configuration.renditions.rendition(of: $0, rung: peer.rung).id] }
+        peer.rendition.flatMap { targetBitrates[$0.id] }
     }
 
     /// Peers on the rendition's rung that take its codec go on with it, at a keyframe.
@@ -161,30 +155,7 @@ package final class PeerGroup: MediaSink {
 
     // MARK: - The signalling side
 
-    /// Whether media goes by relays alone.
-    package var isRelayOnly: Bool { configuration.ice.isRelayOnly }
-    /// Whether an offer shall have the sound too.
-    package var offersSound: Bool { configuration.offersSound() }
-    /// Local UDP ports, of which each peer needs one; nil for any.
-    package var ports: ClosedRange<UInt16>? { configuration.ice.ports }
-
-    /// - Parameter changed: is called on the network thread with the machine's addresses when they have changed.
-    package func onAddressChange(_ changed: @escaping @Sendable (Set<String>) -> Void) {
-        shared.withLock { $0.addressesChanged = changed }
-    }
-
-    /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
-    package func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) {
-        shared.withLock { $0.suspended = wake }
-    }
-
-    /// - Parameter doubted: is called on the network thread when a peer has waited for a STUN or TURN server in vain, or does without
-    ///   one that is silent.
-    package func onDoubt(_ doubted: @escaping @Sendable () -> Void) {
-        shared.withLock { $0.serversDoubted = doubted }
-    }
-
-    /// Has peers do without STUN and TURN servers from now on, and with all others again: nobody shall wait for those.
+    /// Lets peers do without these STUN and TURN servers from now on, and use all others again.
     package func leaveOut(_ silent: [ICEServer]) {
         shared.withLock { $0.work.silentServers = silent }
         waker.wake()
@@ -253,12 +224,6 @@ package final class PeerGroup: MediaSink {
         }
         wakeSender?()
     }
-
-    func tell(addresses: Set<String>) { shared.withLock { $0.addressesChanged }?(addresses) }
-
-    func tellDoubt() { shared.withLock { $0.serversDoubted }?() }
-
-    func tell(suspended time: Duration) { shared.withLock { $0.suspended }?(time) }
 
     func request(_ keyframes: [Rendition.ID]) {
         let wakeSender = shared.withLock { shared in

@@ -3,15 +3,14 @@ package import Media
 package import RTP
 package import WebRTC
 
-/// How peers come in: by offers of theirs, and of this side's.
+/// The coming of peers, by their offers or by this side's.
 extension PeerLoop {
     /// Lets a peer in. Its path is sought from now on, and its picture encoded meanwhile.
     ///
     /// - Parameters:
     ///   - agreement: on a stream of pictures at the most, in codecs that there are renditions of, and one of sound.
-    ///   - place: where it was signalled from. Peers at one place may share a link.
+    ///   - place: the origin of its signalling. Peers at one place may share a link.
     ///   - trickles: whether the peer is told of this side as soon as one candidate is known, and of others by `found`.
-    ///   - delegate: takes what comes of it.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     package func add(
         _ agreement: Agreement,
@@ -27,19 +26,18 @@ extension PeerLoop {
         let link = Peer.Link(
             transport: transport,
             streams: factory.bundle(sources, histories.pace, for: .one),
-            incoming: factory.incoming(agreement),
+            incoming: agreement.incoming(using: &factory.random),
             audience: .one
         )
         return add(factory.nextID(), at: place, agreement, over: link, delegate)
     }
 
-    /// Offers streams to one who is not a peer yet.
+    /// Offers streams to somebody that is not a peer yet.
     ///
     /// - Parameters:
     ///   - locals: one of pictures at the most, in codecs that there are renditions of, and one of sound.
-    ///   - audience: who sees and hears what is sent.
     ///   - servers: of STUN and TURN, beside those of all peers.
-    ///   - gathered: gets the offer as it is to be sent, on the network thread, and not by this method.
+    ///   - gathered: gets the offer to send, on the network thread, after this method has returned.
     /// - Returns: the id of the peer that accepts it; nil if no UDP port is free, or the machine has no address.
     package func offer(
         _ locals: [LocalStream],
@@ -55,11 +53,11 @@ extension PeerLoop {
         return id
     }
 
-    /// Lets in the one who has answered an offer, which is over by that.
+    /// Lets in the peer that has answered an offer. The offer is over then.
     ///
     /// - Parameters:
-    ///   - id: as of `offer`.
-    ///   - place, delegate: as of `add`. What was gathered is not signalled.
+    ///   - id: from `offer`.
+    ///   - place, delegate: as for `add`. `gathered` is not signalled.
     /// - Returns: nil without memory, or if the offer is over.
     package func accept(
         _ agreement: Agreement,
@@ -74,21 +72,21 @@ extension PeerLoop {
         let link = Peer.Link(
             transport: offered.transport,
             streams: streams,
-            incoming: factory.incoming(agreement),
+            incoming: agreement.incoming(using: &factory.random),
             audience: offered.audience
         )
         let peer = add(id, at: place, agreement, over: link, delegate)
         // The offer may be older than the last change.
-        _ = peer?.follow(addresses: factory.network.addresses, at: now)
+        _ = peer?.transport.follow(addresses: factory.network.addresses, at: now)
         return peer
     }
 
     /// Takes an offer back.
     package func withdrawOffer(_ id: ParticipantID) { offers.removeAll { $0.id == id } }
 
-    /// What is sent in streams, and where it comes from: nothing where only reports go out.
+    /// The packets of streams. A stream that is not sent has none, and only reports.
     ///
-    /// - Parameter rendition: the one that is sent; nil for the first of the usual codec.
+    /// - Parameter rendition: the sent one; nil for the first of the usual codec.
     private func sources(
         of streams: [AgreedStream],
         _ rendition: Rendition?
@@ -97,7 +95,7 @@ extension PeerLoop {
             guard case .video(let usual) = stream.formats[0].codec else {
                 return (stream.formats[0].parameters, stream.isSent ? sound.history : SharedSound.makeHistory())
             }
-            let rendition = rendition ?? configuration.renditions.rendition(of: usual, rung: 0)
+            let rendition = rendition ?? configuration.media.renditions.rendition(of: usual, rung: 0)
             let history = stream.isSent ? histories.history(of: rendition) : histories.makeHistory(of: rendition)
             return (stream[rendition.codec] ?? stream.formats[0].parameters, history)
         }

@@ -5,20 +5,20 @@ import RTP
 package import Time
 package import WebRTC
 
-/// The network thread's work: all peers and the histories that they read.
+/// The work of the network thread: all peers, and the histories that they read.
 package final class PeerLoop {
-    /// What a round has brought.
+    /// The results of a round.
     struct Round {
         let now: Instant
-        /// Whether encoders shall learn what the links carry.
+        /// Whether the capacities of links are published.
         var looksAtLinks = false
         /// Whether frames were appended.
         var hasNewFrames = false
-        /// Whether packets of sound were.
+        /// Whether packets of sound were appended.
         var hasNewSound = false
-        /// Whether others shall see at once what it has changed.
+        /// Whether statuses are published at once.
         var hasChanged = false
-        /// What became of peers.
+        /// Events of peers.
         var signals: [(peer: Peer, signal: Peer.Signal)] = []
     }
 
@@ -29,13 +29,13 @@ package final class PeerLoop {
     var router: PeerRouter
     var peers: [Peer] = []
     var offers: [PeerOffer] = []
-    /// Where all peers' datagrams are written.
+    /// For the datagrams of all peers.
     private var batch = DatagramBatch()
     private var departed = PeerTotals()
     private var schedule: RoundSchedule
     var round: Round
 
-    /// When this round began.
+    /// The time of this round.
     package var now: Instant { round.now }
 
     init(
@@ -47,7 +47,7 @@ package final class PeerLoop {
         self.configuration = configuration
         factory = PeerFactory(configuration, identity: identity, loop: loop, suspends: suspends)
         histories = RenditionHistories(configuration)
-        router = PeerRouter(configuration.renditions)
+        router = PeerRouter(configuration.media.renditions)
         let now: Instant = MonotonicClock.now()
         (round, schedule) = (Round(now: now), RoundSchedule(at: now))
     }
@@ -57,28 +57,28 @@ package final class PeerLoop {
             let work = group.takeWork()
             round = Round(now: MonotonicClock.now())
             follow(work)
-            followNetwork(of: group)
+            followNetwork()
             for task in work.tasks { task(self) }
             for (packet, description) in work.sound { append(packet, description) }
             for (bytes, frame) in work.frames { append(bytes, frame) }
             if work.isClosed { closeAll() } else { poll() }
             removeEnded()
             publish(to: group)
-            tellSignals()
-            if factory.silent.takeDoubt() { group.tellDoubt() }
+            for (peer, signal) in round.signals { peer.delegate.peer(peer.id, signalled: signal) }
+            if factory.silent.takeDoubt() { configuration.serversDoubted() }
             if work.isClosed { return factory.loop.finish(from: now) }
             factory.loop.run(until: nextDeadline)
         }
     }
 
-    /// When the next round must come; nil if only an event brings it.
+    /// The latest time of the next round; nil if only an event brings it.
     private var nextDeadline: Instant? {
         let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
         let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(schedule.statusAt, min)
         return earliest(gatheringEnd, peersEnd, factory.network.deadline)
     }
 
-    /// Takes what others have set, and what the links carry.
+    /// Follows the settings of other threads, and the capacities of links.
     private func follow(_ work: PeerGroup.Work) {
         // Packets are paced by the encoders' target.
         if histories.followTarget() { for peer in peers where peer.getsPicture { peer.setPace(histories.pace) } }
@@ -91,14 +91,14 @@ package final class PeerLoop {
         if router.place(need: need, soundRate: sound.rate(at: now), at: now) { round.hasChanged = true }
     }
 
-    private func followNetwork(of group: PeerGroup) {
+    private func followNetwork() {
         if let addresses = factory.network.takeChange(at: now) {
             for peer in peers where peer.end == nil { follow(peer) }
-            group.tell(addresses: addresses)
+            configuration.addressesChanged(addresses)
         }
         if let time = factory.network.takeSuspend() {
             for peer in peers where peer.end == nil { peer.slept(for: time, at: now) }
-            group.tell(suspended: time)
+            configuration.suspended(time)
         }
     }
 
@@ -107,28 +107,23 @@ package final class PeerLoop {
     /// A peer that has not ended.
     package func peer(_ id: ParticipantID) -> Peer? { peers.first { $0.id == id && $0.end == nil } }
 
-    /// Prepares an ICE restart for a peer, which is signalled as `proposed` when the description is ready.
+    /// Prepares an ICE restart for a peer. `proposed` is signalled when the description is ready.
     ///
     /// - Returns: false if it cannot be prepared.
-    package func propose(to peer: Peer) -> Bool { peer.propose(from: factory.network.addresses, at: now) }
+    package func propose(to peer: Peer) -> Bool { peer.transport.propose(from: factory.network.addresses, at: now) }
 
-    /// Has a peer check whether its path still begins at an address of the machine, such as after it could not be told of changes.
+    /// Checks whether a path still begins at an address of the machine.
     package func follow(_ peer: Peer) {
-        if peer.follow(addresses: factory.network.addresses, at: now) { round.signals.append((peer, .migrating)) }
+        let addresses = factory.network.addresses
+        if peer.transport.follow(addresses: addresses, at: now) { round.signals.append((peer, .migrating)) }
     }
 
     /// Says goodbye to a peer.
-    ///
-    /// - Parameter end: why.
     package func close(_ peer: Peer, _ end: PeerSession.End) { peer.close(at: now, end, in: &batch) }
 
     private func closeAll() {
         offers.removeAll()
         for peer in peers { close(peer, .closed) }
-    }
-
-    private func tellSignals() {
-        for (peer, signal) in round.signals { peer.delegate.peer(peer.id, signalled: signal) }
     }
 
     // MARK: - Media
@@ -150,12 +145,12 @@ package final class PeerLoop {
         )
     }
 
-    /// Forgets what may not be sent any more. A keyframe that was asked for may be gone with it.
+    /// Forgets packets from before the horizon. A requested keyframe may be among them.
     private func forgetPast() {
-        if let horizon = configuration.soundHorizon(), sound.history.forget(takenBefore: horizon) {
+        if let horizon = configuration.media.soundHorizon(), sound.history.forget(takenBefore: horizon) {
             for peer in peers where peer.getsSound { peer.forgetHeld() }
         }
-        guard let horizon = configuration.horizon(), histories.forget(takenBefore: horizon) else { return }
+        guard let horizon = configuration.media.horizon(), histories.forget(takenBefore: horizon) else { return }
         for peer in peers { peer.forgetHeld() }
         router.requestAllKeyframes()
     }
@@ -170,7 +165,7 @@ package final class PeerLoop {
         round.hasChanged = true
     }
 
-    /// Lets each peer that has something to do receive and send, and notes the outcome.
+    /// Lets peers receive and send.
     private func poll() {
         for peer in peers where peer.end == nil {
             // A pause may come at any time, also while packets go to other peers.
@@ -183,14 +178,15 @@ package final class PeerLoop {
                     round.signals.append((peer, .connected(router.rendition(of: peer.id)?.codec)))
                 }
             }
-            if peer.takeGathered(at: now) {
-                if let local = peer.local {
-                    round.signals.append((peer, peer.isProposing ? .proposed(local) : .gathered(local, peer.streams)))
+            if peer.transport.takeGathered(at: now) {
+                if let local = peer.transport.local {
+                    let isProposing = peer.transport.isProposing
+                    round.signals.append((peer, isProposing ? .proposed(local) : .gathered(local, peer.streams)))
                 } else {
                     close(peer, .pathLost)
                 }
             }
-            if let further = peer.takeFurther(at: now) { round.signals.append((peer, .found(further))) }
+            if let further = peer.transport.takeFurther(at: now) { round.signals.append((peer, .found(further))) }
         }
         for offer in offers { offer.tellIfGathered(at: now) }
     }
@@ -209,9 +205,7 @@ package final class PeerLoop {
         round.hasChanged = true
     }
 
-    // MARK: - What others see
-
-    private func status(of peer: Peer) -> PeerStatus { peer.status(router.rendition(of: peer.id)) }
+    // MARK: - Publishing
 
     private func publish(to group: PeerGroup) {
         if let elapsed = schedule.takeStatus(at: now) {
@@ -230,7 +224,8 @@ package final class PeerLoop {
         if isNews {
             var totals = departed
             for peer in peers { totals.add(peer) }
-            group.publish(peers.map(status), totals, router.renditionsInUse)
+            let statuses = peers.map { $0.status(router.rendition(of: $0.id)) }
+            group.publish(statuses, totals, router.renditionsInUse)
         }
         if !keyframes.isEmpty { group.request(keyframes) }
     }

@@ -3,17 +3,16 @@ import RTP
 import Time
 import WebRTC
 
-/// What this side has offered to one who is to become a peer, until there is an answer. On the network thread.
+/// An offer of this side until its answer. On the network thread.
 final class PeerOffer {
     let id: ParticipantID
     let transport: PeerTransport
     let streams: StreamBundle
-    /// Who sees and hears what is sent.
     let audience: Audience
     private let offer: SessionOffer
     private let gathered: (SessionOffer, SessionDescription) -> Void
 
-    /// - Parameter gathered: gets the offer, also as it is to be sent, once, when the candidates of this side are known.
+    /// - Parameter gathered: gets the offer and its description, once, when the candidates of this side are known.
     init(
         _ id: ParticipantID,
         _ offer: SessionOffer,

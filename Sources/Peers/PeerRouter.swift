@@ -3,22 +3,22 @@ import RTP
 import Time
 import WebRTC
 
-/// Decides which rendition each peer gets, and what the encoders must know of the peers' links. Sans-IO: the loop tells it what links
-/// carry, and does what it decides.
+/// Decides which rendition each peer gets, and gives the encoders the capacity of the peers' links. Sans-IO: the loop reports the links, and
+/// performs the decisions.
 struct PeerRouter {
-    /// What a peer's link and its feedback say.
+    /// The figures of a peer's link and its feedback.
     struct LinkReport {
         /// Whether keys are in use.
         var isConnected = false
-        /// What the link carries, in bits a second; nil while nothing tells.
+        /// The link's capacity, in bits a second; nil while it is unknown.
         var estimate: Double?
-        /// How long until the last of what waits for it has left.
+        /// The time until the last waiting packet has left.
         var backlog = Duration.zero
-        /// The share of the pictures' packets that was lost lately, 0…1.
+        /// The lately lost share of the pictures' packets, 0…1.
         var loss = 0.0
-        /// The same of the sound's; nil while nothing tells.
+        /// The same of the sound's; nil while it is unknown.
         var soundLoss: Double?
-        /// Whether the first packets are yet to show what the link carries.
+        /// Whether the first packets are yet to measure the link.
         var isMeasuring = false
     }
 
@@ -28,7 +28,7 @@ struct PeerRouter {
         var rendition: Rendition
         /// The rendition to which the peer changes at a keyframe.
         var wanted: Rendition
-        /// When a keyframe was asked for with which it can change.
+        /// When the keyframe for the change was requested.
         var askedAt: Instant?
     }
 
@@ -41,7 +41,7 @@ struct PeerRouter {
         let address: String
         var link = LinkReport()
 
-        /// What is left of the link for pictures beside the sound, but at least half of it; nil if it was not measured.
+        /// The capacity for pictures beside the sound, at least half of the link's; nil if it was not measured.
         func pictureRate(besideSound soundRate: Double) -> Double? {
             guard picture != nil, let estimate = link.estimate else { return nil }
             return hears ? max(estimate - soundRate, estimate / 2) : estimate
@@ -59,16 +59,16 @@ struct PeerRouter {
         }
     }
 
-    /// The time between two requests for a keyframe with which a peer can change.
+    /// The time between two requests for the keyframe of a change.
     static let changeInterval = Duration.seconds(1)
 
     private let renditions: [Rendition]
     private var routes: [ParticipantID: Route] = [:]
-    /// As the peers came, by which the ladder decides a tie.
+    /// In the order of their coming, by which the ladder decides a tie.
     private var order: [ParticipantID] = []
     /// The peers that wait for a keyframe of another rendition.
     private(set) var changing: Set<ParticipantID> = []
-    /// The codecs that suit the picture best, by rungs; VP8 where nothing was said.
+    /// The best codec for the picture, by rung; VP8 is the default.
     private var preferred: [Int: VideoCodec] = [:]
     private var ladder: RenditionLadder
     private var requestedKeyframes: [Rendition.ID] = []
@@ -86,9 +86,9 @@ struct PeerRouter {
         agreement.video.flatMap { $0.isSent ? rendition(of: $0, on: 0) : nil }
     }
 
-    /// A peer has come, and gets its first rendition.
+    /// Adds a peer with its first rendition.
     ///
-    /// - Parameter address: where it was signalled from.
+    /// - Parameter address: the origin of its signalling.
     mutating func add(_ id: ParticipantID, _ agreement: Agreement, at address: String, for audience: Audience) {
         var route = Route(hears: agreement.sound?.isSent ?? false, audience: audience, address: address)
         if let rendition = firstRendition(for: agreement), let stream = agreement.video {
@@ -118,7 +118,7 @@ struct PeerRouter {
     /// The rendition that a peer gets or waits for; nil for no picture.
     func wanted(by id: ParticipantID) -> Rendition? { routes[id]?.picture?.wanted }
 
-    /// Prefers the codecs that suit the picture best, by rungs.
+    /// Sets the best codecs for the picture, by rung.
     ///
     /// - Returns: whether a peer shall have another rendition.
     mutating func prefer(_ codecs: [Int: VideoCodec]) -> Bool {
@@ -130,8 +130,8 @@ struct PeerRouter {
     /// Gives each peer the rung that its link carries.
     ///
     /// - Parameters:
-    ///   - need: what nobody needs more than for pictures, in bits a second.
-    ///   - soundRate: what the sound takes of a link.
+    ///   - need: the most that any peer needs for pictures, in bits a second.
+    ///   - soundRate: of the sound, in bits a second.
     /// - Returns: whether a peer shall have another rendition.
     mutating func place(need: Double, soundRate: Double, at now: Instant) -> Bool {
         let links = order.compactMap { id in
@@ -161,13 +161,13 @@ struct PeerRouter {
         return hasChanged
     }
 
-    /// Of the codec that is preferred on the rung if the stream takes that; nil for a stream of sound.
+    /// In the preferred codec of the rung if the stream has it; nil for a stream of sound.
     private func rendition(of stream: AgreedStream, on rung: Int) -> Rendition? {
         stream.codec(preferring: preferred[rung] ?? .vp8).map { renditions.rendition(of: $0, rung: rung) }
     }
 
-    /// Goes on with the rendition that a peer waits for, if there is a keyframe to begin with. If not, one is asked for now and then: where
-    /// others receive that rendition already, none comes by itself.
+    /// Changes to the rendition that a peer waits for, if there is a keyframe. If not, one is requested now and then: if others receive that
+    /// rendition already, none comes by itself.
     ///
     /// - Returns: whether the peer has changed.
     mutating func change(_ id: ParticipantID, canBegin: Bool, at now: Instant) -> Bool {
@@ -182,21 +182,18 @@ struct PeerRouter {
         return canBegin
     }
 
-    // MARK: - What encoders must know
+    // MARK: - Facts for encoders
 
-    /// A peer needs a keyframe of the rendition that it gets.
+    /// A peer needs a keyframe of its rendition.
     mutating func requestKeyframe(for id: ParticipantID) {
         if let rendition = rendition(of: id) { requestedKeyframes.append(rendition.id) }
     }
 
-    /// A keyframe that was asked for may be gone.
+    /// Requested keyframes may be gone.
     mutating func requestAllKeyframes() { requestedKeyframes += renditionsInUse }
 
-    /// What was asked for since the last call.
-    mutating func takeKeyframeRequests() -> [Rendition.ID] {
-        defer { requestedKeyframes.removeAll() }
-        return requestedKeyframes
-    }
+    /// The renditions with requests since the last call.
+    mutating func takeKeyframeRequests() -> [Rendition.ID] { exchange(&requestedKeyframes, with: []) }
 
     /// The renditions that peers get, and those that they wait for.
     var renditionsInUse: Set<Rendition.ID> {
@@ -212,7 +209,7 @@ struct PeerRouter {
     ///
     /// - Parameters:
     ///   - target: of rate control, in bits a second.
-    ///   - soundRate: what the sound takes of a link, in bits a second.
+    ///   - soundRate: of the sound, in bits a second.
     func capacities(target: Int, soundRate: Double, at now: Instant) -> [Rendition.ID: RenditionCapacity] {
         var loads: [Rendition.ID: Load] = [:]
         for (id, route) in routes {
@@ -223,14 +220,14 @@ struct PeerRouter {
             }
             loads[picture.rendition.id, default: Load()].add(link, isMeasuring: route.link.isMeasuring)
             if picture.wanted == picture.rendition { continue }
-            // What waits is dropped at the change.
+            // The waiting packets are dropped at the change.
             link?.backlog = .zero
             loads[picture.wanted.id, default: Load()].add(link, isMeasuring: route.link.isMeasuring)
         }
         return loads.mapValues { RenditionCapacity($0.links, isMeasuring: $0.isMeasuring, most: target, at: now) }
     }
 
-    /// What the peers want of the sound.
+    /// The demand of the peers for sound.
     var soundDemand: SoundDemand {
         let listeners = routes.values.filter { $0.hears && $0.link.isConnected }
         return SoundDemand(

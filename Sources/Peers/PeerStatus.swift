@@ -3,19 +3,17 @@ package import Media
 import RTP
 import Time
 
-/// One peer as others see it.
+/// The status of a peer.
 package struct PeerStatus: Sendable {
     package let id: ParticipantID
-    /// Of the rendition that it gets; nil if it gets no picture.
-    package let codec: VideoCodec?
-    /// Of the rendition that it gets.
-    package let rung: Int
+    /// Nil if it gets no picture.
+    package let rendition: Rendition?
     package let isConnected: Bool
-    /// What is only told, but for the target of its encoder.
+    /// Further facts for people, without the target of its encoder.
     package let snapshot: PeerSnapshot
 }
 
-/// What all peers were sent, also those who have left.
+/// The packets to all peers, also to former ones.
 package struct PeerTotals: Sendable, Equatable {
     package private(set) var packets: UInt64 = 0
     /// Payload bytes, without retransmissions.
@@ -36,14 +34,14 @@ package struct PeerTotals: Sendable, Equatable {
     }
 }
 
-/// The bitrate of a stream in the last while.
+/// The recent bitrate of a stream.
 struct RecentRate {
     private var bytesBefore: UInt64 = 0
     /// Bits a second.
     private(set) var bitrate = 0
 
     /// - Parameters:
-    ///   - bytes: of all time.
+    ///   - bytes: in all.
     ///   - elapsed: the time since the last call.
     mutating func measure(_ bytes: UInt64, over elapsed: Duration) {
         if elapsed > .zero { bitrate = Int(Double(bytes - bytesBefore) * 8e9 / Double(elapsed.nanoseconds)) }

@@ -3,16 +3,16 @@ import Posix
 import Time
 import WebRTC
 
-/// Other paths than the one in use: from another address of the machine, or by a relay with another login.
+/// Changes of the path: to another address of the machine, or to a relay with another login.
 extension PeerTransport {
-    /// How long after the first check this side uses a new path to the peer's old address, if the peer nominates. The peer itself would
-    /// nominate it seconds later.
+    /// The wait before this side uses a new path to the peer's old address, if the peer nominates. The peer itself would nominate it seconds
+    /// later.
     private static let choosingTime = Duration.milliseconds(100)
-    /// How long the peer may stay silent on such a path.
+    /// The longest silence of the peer on such a path.
     private static let proofTime = Duration.seconds(4)
 
-    /// Seeks a path from the addresses that the machine has now, if the one in use begins at an address that is gone, or there is
-    /// none yet. Call it after each change: an address or a route may come later than what else belongs to it.
+    /// Seeks a path from the present addresses of the machine, if the one in use begins at a former address, or there is none yet. Call it after
+    /// each change: an address may come before its route.
     ///
     /// - Returns: whether the peer may go on sending to an address that is gone.
     func follow(addresses: Set<String>, at now: Instant) -> Bool {
@@ -23,7 +23,7 @@ extension PeerTransport {
             return true
         }
         if successor?.generation == .accepted {
-            // The path in use is of no use to the peer any more.
+            // The peer has no use for the path any more.
             if addresses == newest.addresses { return false }
             move(from: nil, addresses, at: now)
             return true
@@ -37,25 +37,19 @@ extension PeerTransport {
         return path != nil
     }
 
-    /// Seeks a path that takes the place of one, or of none.
+    /// Seeks another path.
     ///
-    /// - Parameter path: where it may lead to; nil for anywhere.
+    /// - Parameter path: the one to replace, to the same end; nil for a path to any end.
     private func move(from path: (local: Candidate, remote: Candidate)?, _ addresses: Set<String>, at now: Instant) {
-        // Of the last generation: the peer may have restarted ICE while another path was sought.
+        // These are of the last generation, as the peer may have restarted ICE meanwhile.
         let credentials = newest.agent.credentials
         let generation = successor?.generation ?? .current
         successor = nil
-        // Where this side chooses a path, that is to be the only one: a check shows that it leads somewhere.
-        let chooses = path != nil && !isControlling
-        let way = Self.way(
-            in: loop,
-            chooses ? configuration.leading(from: path?.local.kind) : configuration,
-            isControlling: isControlling,
-            credentials: credentials,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way, let remote = remote.credentials else { return }
+        // A path that this side chooses is to be the only one, so that a check proves it.
+        let chooses = path != nil && !agents.isControlling
+        var agents = agents
+        if chooses { agents.configuration = agents.configuration.leading(from: path?.local.kind) }
+        guard let way = agents.begin(from: addresses, credentials), let remote = remote.credentials else { return }
         let last = path.map { Self.describable($0.remote) }
         way.agent.setRemote(remote)
         if let last { way.agent.addRemote([last]) }
@@ -68,23 +62,23 @@ extension PeerTransport {
         )
     }
 
-    /// Sets when the login of a relay must be renewed, if it expires: some relays check it with each refresh.
+    /// Sets when an expiring login of a relay is renewed. Some relays check it with each refresh.
     func noteWay(at now: Instant) { renewalAt = lifetime.map { now + $0 * 0.8 } }
 
-    /// The machine was suspended, and the clock stood still meanwhile: a login of a relay has become older.
+    /// The machine was suspended, and its clock stood still. Logins of relays have become older.
     func slept(for time: Duration) { renewalAt = renewalAt.map { $0 - time } }
 
-    private var lifetime: Duration? { configuration.servers.compactMap(\.lifetime).min() }
+    private var lifetime: Duration? { agents.configuration.servers.compactMap(\.lifetime).min() }
 
     private func renew(at now: Instant) {
         noteWay(at: now)
         guard let lifetime, let path = way.agent.path, path.local.kind == .relayed else { return }
-        // Until it has moved.
+        // It counts until the path has moved.
         renewalAt = now + lifetime * 0.05
         if successor == nil { move(from: path, way.addresses, at: now) }
     }
 
-    /// A candidate as a description may have it: a peer-reflexive one, which was found by checks, becomes a host candidate.
+    /// A candidate for a description, in which a peer-reflexive one becomes a host candidate.
     private static func describable(_ candidate: Candidate) -> Candidate {
         var candidate = candidate
         if candidate.kind == .peerReflexive { candidate.kind = .host }
@@ -93,7 +87,7 @@ extension PeerTransport {
 
     /// Uses the path from here to the peer's old address, as the peer may still be there.
     private func choose(_ path: (local: Candidate, remote: Candidate), _ successor: Way, at now: Instant) {
-        let isRelayed = configuration.isRelayOnly || path.local.kind == .relayed
+        let isRelayed = agents.configuration.isRelayOnly || path.local.kind == .relayed
         let source = (try? SocketAddress.resolve(host: path.remote.address, port: path.remote.port))
             .flatMap { sourceAddress(toward: $0) }
         let local = successor.agent.candidates.first { candidate in
@@ -110,7 +104,7 @@ extension PeerTransport {
         }
     }
 
-    /// Does what is due.
+    /// Does overdue work.
     func tick(at now: Instant) {
         if let renewalAt, renewalAt <= now { renew(at: now) }
         if let successor {
@@ -130,7 +124,7 @@ extension PeerTransport {
 
 extension ICEAgent.Configuration {
     /// The configuration for a single path that begins with a candidate of the same kind as an earlier path. The local candidate of a relayed
-    /// path may also be peer-reflexive, if the relay is behind a NAT. So `isRelayOnly` stays, whatever the kind.
+    /// path may also be peer-reflexive, if the relay is behind a NAT. So `isRelayOnly` is never lost.
     func leading(from kind: Candidate.Kind?) -> Self {
         var configuration = self
         configuration.isRelayOnly = isRelayOnly || kind == .relayed

@@ -1,14 +1,14 @@
-import ICE
+package import ICE
 import Posix
 import RTP
-import Time
-import WebRTC
+package import Time
+package import WebRTC
 
 /// One peer's transport on the network thread: its ICE agent, and the agent's events until they are taken.
 ///
-/// When the machine's addresses change, another agent with the same credentials takes the place of one whose address is gone. The
-/// peer need not be told: it takes the first check from there as that of a peer-reflexive candidate (RFC 8445 §7.3.1.3).
-final class PeerTransport {
+/// If an address of the machine is gone, another agent with the same credentials replaces the one there. The peer need not be told: it takes
+/// the first check from the new address as that of a peer-reflexive candidate (RFC 8445 §7.3.1.3).
+package final class PeerTransport {
     enum Event {
         case connected, failed
         /// The path in use is that of another agent.
@@ -19,15 +19,15 @@ final class PeerTransport {
     /// The ICE generation of a successor, relative to the agent in use.
     enum Generation {
         case current
-        /// That of an ICE restart, which the peer has not accepted yet, or has.
+        /// That of an ICE restart, before and after the peer has accepted it.
         case proposed, accepted
     }
 
-    /// The agent that is to replace the one in use.
+    /// The next agent.
     struct Successor {
         let way: Way
         var generation = Generation.current
-        /// When its path is used if the peer has not chosen it by then; nil to wait for the peer.
+        /// When this side uses its path, unless the peer has before; nil to wait for the peer.
         var choiceAt: Instant?
         /// When it is given up.
         var end: Instant
@@ -35,74 +35,56 @@ final class PeerTransport {
 
     /// The most relays that libnice takes.
     private static let mostServers = 8
-    /// How long agents wait for STUN and TURN servers.
+    /// The longest time for STUN and TURN servers.
     private static let gatheringLimit = Duration.seconds(2)
-    /// How long another path is sought: until `ICEAgent` gives up a path whose consent was lost.
+    /// The time to seek another path. After it, `ICEAgent` gives up a path without consent.
     static let seekingTime = Duration.seconds(50)
 
-    let loop: ICELoop
-    var configuration: ICEAgent.Configuration
-    let isControlling: Bool
-    /// Whether the peer is told as soon as one candidate is known, and of others later.
+    var agents: Agents
     private let trickles: Bool
     private let identity: DTLSIdentity
-    let silent: SilentServers
-    /// When the candidates that are yet to be told began to be gathered.
+    /// The beginning of the present gathering.
     private var since: Instant
     var way: Way
     var successor: Successor?
-    /// The deadline for the first datagram of the peer on a path that this side has chosen; nil on all other paths.
+    /// The deadline for the peer's first datagram on a path that this side has chosen; nil on other paths.
     var proofAt: Instant?
-    /// Whether none came by then.
+    /// Whether no datagram came by then.
     var isDisproved = false
-    /// When another login is given to a relay, before the one in use is too old.
+    /// When the login of a relay is renewed.
     var renewalAt: Instant?
     private var hasFailed = false
-    private var hasToldLocal = false
-    /// The candidates that a trickling peer was told, and whether these are all.
-    private var told: (candidates: [Candidate], isComplete: Bool) = ([], true)
+    /// The candidates that a trickling peer was told, and whether these are all. Nil until the peer is told this side's description.
+    private var told: (candidates: [Candidate], isComplete: Bool)?
     var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
     /// - Parameters:
     ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
-    ///   - silent: servers that no agent uses, whenever it begins.
-    ///   - addresses: those that the machine has now.
+    ///   - addresses: the machine's present ones.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     init?(
-        in loop: ICELoop,
-        _ configuration: ICEAgent.Configuration,
-        isControlling: Bool,
+        _ agents: Agents,
         identity: DTLSIdentity,
         trickles: Bool = false,
-        without silent: SilentServers = SilentServers(),
         addresses: Set<String>,
         now: Instant
     ) {
-        let way = Self.way(
-            in: loop,
-            configuration,
-            isControlling: isControlling,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way else { return nil }
-        (self.silent, self.trickles) = (silent, trickles)
-        (self.loop, self.configuration, self.isControlling) = (loop, configuration, isControlling)
-        (self.way, self.identity) = (way, identity)
-        since = now
+        guard let way = agents.begin(from: addresses) else { return nil }
+        (self.agents, self.way, self.identity) = (agents, way, identity)
+        (self.trickles, since) = (trickles, now)
         noteWay(at: now)
     }
 
     // MARK: - Signalling
 
     /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
-    var local: TransportParameters? {
+    package var local: TransportParameters? {
         newest.agent.credentials.map {
             TransportParameters(
                 credentials: $0,
                 fingerprints: [identity.fingerprint],
                 candidates: newest.agent.candidates,
-                isTrickling: !told.isComplete
+                isTrickling: !(told?.isComplete ?? true)
             )
         }
     }
@@ -114,46 +96,48 @@ final class PeerTransport {
         newest.agent.setRemote(credentials)
     }
 
-    func addRemote(_ candidates: [Candidate]) {
+    /// Has the agent try those of the peer's addresses that can be tried.
+    package func addRemote(_ candidates: [Candidate]) {
         remote.candidates += candidates
         newest.agent.addRemote(candidates)
     }
 
-    func restart() {
-        remote = (nil, [])
+    /// Begins a new generation of ICE (RFC 8445 §9).
+    package func restart(with credentials: ICECredentials) {
         newest.agent.restart()
+        setRemote(credentials)
     }
 
-    /// Uses servers from now on, and has what they give told by `takeGathered` once more.
-    func add(_ servers: [ICEServer], at now: Instant) {
-        let added = servers.filter { !configuration.servers.contains($0) }
-            .prefix(max(0, Self.mostServers - configuration.servers.count))
+    /// Uses further servers from now on. `takeGathered` tells their candidates.
+    package func add(_ servers: [ICEServer], at now: Instant) {
+        let known = agents.configuration.servers
+        let added = servers.filter { !known.contains($0) }.prefix(max(0, Self.mostServers - known.count))
         guard !added.isEmpty else { return }
-        configuration.servers += added
+        agents.configuration.servers += added
         for server in added { newest.agent.add(server) }
         newest.mailbox.hasGathered = false
-        (since, hasToldLocal) = (now, false)
+        (since, told) = (now, nil)
     }
 
-    /// Whether this side's description is ready: all candidates are known or the time is up; or one is known, for a peer that trickles. True
-    /// is returned once.
+    /// Whether this side's description is ready. For a peer that trickles, one candidate is enough; else all must be known, or the time be up.
+    /// True is returned once.
     func takeGathered(at now: Instant) -> Bool {
-        if hasToldLocal { return false }
+        guard told == nil else { return false }
         let isComplete = isComplete(at: now)
         let candidates = trickles ? newest.agent.candidates : []
         guard isComplete || !candidates.isEmpty else { return false }
-        if isComplete, configuration.isRelayOnly, newest.agent.candidates.isEmpty { silent.doubt() }
-        (hasToldLocal, told) = (true, (candidates, isComplete))
+        if isComplete, agents.configuration.isRelayOnly, newest.agent.candidates.isEmpty { agents.silent.doubt() }
+        told = (candidates, isComplete)
         return true
     }
 
-    /// The candidates that the peer was not told yet, with whether these are all; nil while there are none. Each is returned once.
+    /// The further candidates for the peer, each returned once; nil while there are none.
     func takeFurther(at now: Instant) -> TrickleFragment? {
-        guard hasToldLocal, !told.isComplete else { return nil }
+        guard let told, !told.isComplete else { return nil }
         let isComplete = isComplete(at: now)
         let candidates = newest.agent.candidates.filter { !told.candidates.contains($0) }
         guard isComplete || !candidates.isEmpty else { return nil }
-        told = (told.candidates + candidates, isComplete)
+        self.told = (told.candidates + candidates, isComplete)
         return TrickleFragment(credentials: newest.agent.credentials, candidates: candidates, isLast: isComplete)
     }
 
@@ -161,12 +145,12 @@ final class PeerTransport {
     private func isComplete(at now: Instant) -> Bool {
         if newest.mailbox.hasGathered { return true }
         guard now >= since + Self.gatheringLimit else { return false }
-        silent.doubt()
+        agents.silent.doubt()
         return true
     }
 
-    /// When the time for candidates is up; nil if all were told.
-    var gatheringEnd: Instant? { hasToldLocal && told.isComplete ? nil : since + Self.gatheringLimit }
+    /// The end of the time for candidates; nil if all were told.
+    var gatheringEnd: Instant? { told?.isComplete ?? false ? nil : since + Self.gatheringLimit }
 
     /// When to call `takeGathered` and `takeEvents` if no event comes before.
     var deadline: Instant? { earliest(gatheringEnd, movingDeadline, renewalAt, proofAt) }
@@ -175,35 +159,27 @@ final class PeerTransport {
 
     // MARK: - Restarting
 
-    /// Whether another generation is prepared that the peer has not taken.
+    /// Whether an ICE restart is prepared that the peer has not accepted.
     var isProposing: Bool { successor?.generation == .proposed }
 
-    /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). When it has gathered, `local` is what the peer is to
-    /// be told. The path in use stays until the other one stands, whatever the peer says.
+    /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). `local` describes it when it has gathered. The path in use
+    /// stays until the new one stands.
     ///
-    /// - Parameter addresses: those that the machine has now.
+    /// - Parameter addresses: the machine's present ones.
     /// - Returns: whether it is under way.
     func propose(from addresses: Set<String>, at now: Instant) -> Bool {
-        guard remote.credentials != nil, !isProposing else { return false }
-        let way = Self.way(
-            in: loop,
-            configuration,
-            isControlling: isControlling,
-            without: silent,
-            addresses: addresses
-        )
-        guard let way else { return false }
+        guard remote.credentials != nil, !isProposing, let way = agents.begin(from: addresses) else { return false }
         successor = Successor(way: way, generation: .proposed, end: now + Self.seekingTime)
         // It may have gathered already: without servers, libnice has at once.
-        (since, hasToldLocal) = (now, false)
+        (since, told) = (now, nil)
         return true
     }
 
-    /// The peer has taken the generation that was proposed.
+    /// The peer has accepted the ICE restart.
     ///
-    /// - Parameter candidates: the peer's; empty where they stay the same.
-    /// - Returns: false if it was given up meanwhile.
-    func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
+    /// - Parameter candidates: the peer's new ones; empty if they stay the same.
+    /// - Returns: false if this side has given the restart up.
+    package func acceptProposal(_ credentials: ICECredentials, _ candidates: [Candidate], at now: Instant) -> Bool {
         guard isProposing else { return false }
         successor?.generation = .accepted
         successor?.end = now + Self.seekingTime
@@ -213,8 +189,8 @@ final class PeerTransport {
         return true
     }
 
-    /// The peer does not take the generation that was proposed.
-    func abandonProposal() { if isProposing { successor = nil } }
+    /// The peer stays with the generation that is in use.
+    package func abandonProposal() { if isProposing { successor = nil } }
 
     // MARK: - Media
 
@@ -261,7 +237,7 @@ final class PeerTransport {
 
     var path: (local: Candidate, remote: Candidate)? { way.agent.path }
 
-    /// Sends past the agent where the path allows it, as the agent takes datagrams one by one. Returns how many were taken.
+    /// Sends past the agent if the path allows it, as the agent takes datagrams one by one. Returns how many were taken.
     func send(_ batch: borrowing DatagramBatch) -> Int {
         let (bytes, starts, ends) = (batch.bytes, batch.starts, batch.ends)
         return way.agent.withDirectPath {

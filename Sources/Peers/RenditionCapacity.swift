@@ -1,15 +1,15 @@
 import Glibc
 package import Time
 
-/// What the links of a rendition's peers allow: one encode serves all of them.
+/// The capacity of the links of a rendition's peers, which all get one encode.
 package struct RenditionCapacity: Equatable, Sendable {
     /// One peer's link.
     package struct Link {
-        /// What it carries, in bits a second.
+        /// The capacity, in bits a second.
         var estimate: Double
-        /// How long until the last of what waits for it has left.
+        /// The time until the last waiting packet has left.
         var backlog: Duration
-        /// Whether it counts however little it carries.
+        /// Whether it counts in any case.
         var isWaitedFor: Bool
 
         package init(estimate: Double, backlog: Duration, isWaitedFor: Bool = false) {
@@ -17,27 +17,27 @@ package struct RenditionCapacity: Equatable, Sendable {
         }
     }
 
-    /// The share of an estimate that goes to pictures: the rest is for headers and for what must be sent again.
+    /// The share of an estimate for pictures. The rest is for headers and retransmissions.
     static let share = 0.85
-    /// A link that carries less than this share of what most carry does not slow down the others.
+    /// A link below this share of the median does not slow down the others.
     private static let leastShare = 0.5
-    /// Targets are this far apart, so that not every estimate changes the encoder.
+    /// The ratio of two targets, so that not every estimate changes the encoder.
     private static let step = 1.05
-    /// While so much waits, the next picture had better wait too: it would be old when it leaves.
+    /// With a longer backlog, the next picture waits too, as it would be old when it leaves.
     private static let longestBacklog = Duration.milliseconds(100)
 
-    /// What of the target of rate control the links carry, in bits a second; nil if they carry all of it.
+    /// The bound of the target of rate control, in bits a second; nil if the links carry the target.
     package let limit: Int?
-    /// What of pictures the slowest link carries that counts, in bits a second; nil if no link was measured.
+    /// The capacity for pictures of the slowest link that counts, in bits a second; nil if no link was measured.
     package let linkRate: Int?
-    /// Until when no peer can take a frame; nil if one can.
+    /// The time until which no peer can take a frame; nil if one can.
     package let isFullUntil: Instant?
-    /// Whether no link was measured, and the first packets will do that.
+    /// Whether the first packets will measure the links.
     let measuresLink: Bool
 
     /// - Parameters:
-    ///   - links: those of the peers that get the rendition, as far as they were measured.
-    ///   - isMeasuring: whether the links of all others will be measured by what is sent first.
+    ///   - links: the measured links of the rendition's peers.
+    ///   - isMeasuring: whether the first packets will measure all other links.
     ///   - most: the target of rate control, in bits a second.
     package init(_ links: [Link], isMeasuring: Bool = false, most: Int, at now: Instant) {
         measuresLink = links.isEmpty && isMeasuring

@@ -15,7 +15,7 @@ struct RenditionHistories {
 
     init(_ configuration: PeerGroup.Configuration) {
         self.configuration = configuration
-        bitrate = configuration.target.bitsPerSecond
+        bitrate = configuration.media.target.bitsPerSecond
     }
 
     var pace: Pacer.Pace { .video(targetBitrate: UInt64(bitrate)) }
@@ -24,7 +24,7 @@ struct RenditionHistories {
     ///
     /// - Returns: whether it has changed.
     mutating func followTarget() -> Bool {
-        let target = configuration.target.bitsPerSecond
+        let target = configuration.media.target.bitsPerSecond
         guard target != bitrate else { return false }
         bitrate = target
         for (id, history) in histories { history.setCapacity(capacity(of: configuration.rendition(id))) }
@@ -50,14 +50,14 @@ struct RenditionHistories {
         )
     }
 
-    /// Packets that are kept of a rendition.
+    /// The number of kept packets of a rendition.
     private func capacity(of rendition: Rendition) -> Int {
         // The largest keyframe grows with the picture.
         let largestKeyframe = rendition.width * rendition.height / 512
         return max(largestKeyframe, bitrate / 8 * Self.length / PeerSession.maximumPayloadSize)
     }
 
-    /// Forgets pictures that were taken before an instant. Returns whether there were any.
+    /// Forgets pictures from before an instant. Returns whether there were any.
     func forget(takenBefore horizon: Instant) -> Bool {
         var hasForgotten = false
         for history in histories.values where history.forget(takenBefore: horizon) { hasForgotten = true }

@@ -1,31 +1,30 @@
 import Media
 import Time
 
-/// Decides which rung of the ladder each peer gets, by what its link carries: nobody waits for a link that is much worse, and
-/// nobody is sent more than a bad link carries. A rung is encoded only while somebody is on it. Sans-IO: instants come from
-/// outside.
+/// Decides which rung of the ladder each peer gets, by the capacity of its link. No peer waits for a much worse link, and no bad link gets
+/// more than it carries. A rung is encoded only while a peer is on it. Sans-IO.
 struct RenditionLadder {
-    /// What a peer's link carries.
+    /// The figures of a peer's link.
     struct Link {
         var peer: ParticipantID
-        /// In bits a second; nil if it was not measured.
+        /// The capacity, in bits a second; nil if it was not measured.
         var rate: Double?
-        /// Where the peer is: peers at one address may share a link.
+        /// Peers at one address may share a link.
         var address: String
-        /// The share of packets that was lost lately, 0…1.
+        /// The lately lost share of packets, 0…1.
         var loss = 0.0
     }
 
-    /// What makes a peer change its rung.
+    /// The conditions for a change of the rung.
     private struct Terms {
-        /// A peer whose link carries less than this share of the best one on its rung goes down…
+        /// A peer goes down if its link is below this share of the best one on its rung.
         let leastShare: Double
-        /// …and one that carries so much of the best one there goes up.
+        /// A peer goes up if its link is at this share of the best one there.
         let shareToClimb: Double
-        /// A change of rung costs a keyframe: a link must be better or worse for so long.
+        /// A change costs a keyframe, so a link must be better or worse for so long.
         let timeToFall: Duration
         let timeToClimb: Duration
-        /// For how long it must suit its rung again until that time begins anew.
+        /// The time on a suitable rung after which that time begins anew.
         let forgiveness: Duration
 
         static let usual = Terms(
@@ -35,8 +34,8 @@ struct RenditionLadder {
             timeToClimb: .seconds(10),
             forgiveness: .zero
         )
-        /// For peers at the address of the best one. If they share its link, that carries for each what all of them get: then the
-        /// best one is only the last that has asked, and estimates even out while all get the same.
+        /// For peers at the address of the best one. If they share its link, each estimate depends on the others' traffic, and estimates even
+        /// out while all get the same.
         static let neighbours = Terms(
             leastShare: 0.25,
             shareToClimb: 0.3,
@@ -46,26 +45,26 @@ struct RenditionLadder {
         )
     }
 
-    /// A link that has lost more than this lately is too small by itself: one that is shared makes packets wait instead.
+    /// A link with more loss is too small by itself. A shared one would make packets wait instead.
     private static let mostLoss = 0.05
     private static let lossMemory = Duration.seconds(10)
 
     private struct Place {
         var rung = 0
-        /// Since when another rung would suit.
+        /// The time since which another rung would suit.
         var unsuitableSince: Instant?
-        /// Since when its own suits again.
+        /// The time since which its own rung suits again.
         var suitableSince: Instant?
-        /// Since when its link carries less than half of what another one at its address does.
+        /// The time since which its link is below half of another one at its address.
         var behindSince: Instant?
-        /// When it lost too much last.
+        /// The time of its last high loss.
         var lossyAt: Instant?
     }
 
     private let count: Int
     private var places: [ParticipantID: Place] = [:]
 
-    /// - Parameter count: rungs at the most; 1 at the least.
+    /// - Parameter count: rungs; 1 at the least.
     init(count: Int) { self.count = count }
 
     func rung(of peer: ParticipantID) -> Int { places[peer]?.rung ?? 0 }
@@ -74,7 +73,7 @@ struct RenditionLadder {
     ///
     /// - Parameters:
     ///   - links: of all peers, each once.
-    ///   - need: what nobody needs more than, in bits a second.
+    ///   - need: the most that any peer needs, in bits a second.
     mutating func place(_ links: [Link], need: Double, at now: Instant) {
         var before = places
         places.removeAll(keepingCapacity: true)
@@ -100,8 +99,8 @@ struct RenditionLadder {
         }
     }
 
-    /// Whether the encode goes by this peer's link although it carries much less than others': they may share it. Then it gets room
-    /// as the others give way; otherwise it soon has another rung, or is left out.
+    /// Whether the encode follows this peer's link although it is much worse than others', which may share it. If they do, they give way to it.
+    /// If not, the peer soon has another rung, or is left out.
     func isWaitedFor(_ peer: ParticipantID, at now: Instant) -> Bool {
         places[peer]?.behindSince.map { now < $0 + Terms.neighbours.timeToFall } ?? false
     }
@@ -119,7 +118,7 @@ struct RenditionLadder {
         for link in links {
             if link.loss > Self.mostLoss { places[link.peer]!.lossyAt = now }
             let neighbours = best[link.address]!
-            // Where most are elsewhere, they do not wait.
+            // If most peers are elsewhere, they do not wait.
             let isBehind =
                 2 * neighbours.count > links.count && !isLossy(link.peer, at: now)
                 && link.rate.map { $0 < Terms.usual.leastShare * neighbours.rate } ?? false
@@ -129,7 +128,7 @@ struct RenditionLadder {
 
     private mutating func move(_ peer: ParticipantID, to rung: Int, _ terms: Terms, at now: Instant) {
         var place = places[peer]!
-        // Up there must be somebody to share the encode with.
+        // A rung above needs another peer on it.
         let isPointless = rung < place.rung && !places.values.contains { $0.rung <= rung }
         guard rung != place.rung, !isPointless else {
             let since = place.suitableSince ?? now

@@ -1,8 +1,8 @@
 import Time
 
-/// When those things are due that the network thread does by the clock. Rounds come when they come: what is late is done once.
+/// The schedule of the network thread's periodic work. Late work is done once.
 struct RoundSchedule {
-    /// How often encoders learn what the links carry, and how often peers are placed by that on the ladder.
+    /// The intervals at which encoders get the capacities of links, and peers are placed on the ladder.
     static let (linkInterval, placingInterval) = (Duration.milliseconds(20), Duration.milliseconds(100))
     static let statusInterval = Duration.seconds(1)
 
@@ -11,19 +11,19 @@ struct RoundSchedule {
 
     init(at now: Instant) { measuredAt = now }
 
-    /// Whether links are to be looked at now.
+    /// Whether capacities are due.
     mutating func takeLinks(at now: Instant) -> Bool { Self.take(&linksAt, after: Self.linkInterval, at: now) }
 
-    /// Whether peers are to be placed now.
+    /// Whether the placing of peers is due.
     mutating func takePlacing(at now: Instant) -> Bool { Self.take(&placedAt, after: Self.placingInterval, at: now) }
 
-    /// If others are to see peers anew: the time since they did last.
+    /// The time since the last statuses, if new ones are due; else nil.
     mutating func takeStatus(at now: Instant) -> Duration? {
         let elapsed = now - measuredAt
         return Self.take(&measuredAt, after: Self.statusInterval, at: now) ? elapsed : nil
     }
 
-    /// When others shall see peers anew.
+    /// When the next statuses are due.
     var statusAt: Instant { measuredAt + Self.statusInterval }
 
     private static func take(_ last: inout Instant, after interval: Duration, at now: Instant) -> Bool {

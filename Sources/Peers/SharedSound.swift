@@ -3,13 +3,13 @@ import RTP
 import Time
 import WebRTC
 
-/// The broadcast's sound for all peers: its packets, and how much of each link they take.
+/// The broadcast's sound for all peers: its packets, and their bitrate.
 struct SharedSound {
     /// Packets that can be sent again: those of two seconds.
     private static let capacity = 100
     /// Bytes of a packet's headers and of its seal.
     private static let overhead = 34
-    /// A rate is measured over so long.
+    /// The time over which the rate is measured.
     private static let window = Duration.milliseconds(500)
 
     let history = SharedSound.makeHistory()
@@ -27,7 +27,7 @@ struct SharedSound {
         bytes += packet.count + Self.overhead
     }
 
-    /// What it takes of a link now, in bits a second; nothing while it is silent.
+    /// The present bitrate, in bits a second; 0 in silence.
     mutating func rate(at now: Instant) -> Double {
         advance(to: now)
         return lastRate
@@ -41,20 +41,20 @@ struct SharedSound {
     }
 }
 
-/// What the links of the peers who hear leave for the sound: one encode serves all of them.
+/// The capacity of the listeners' links for sound, of which all get one encode.
 struct SoundCapacity: Equatable {
-    /// The part of a link that pictures get before all, in bits a second. Of the rest, half.
+    /// The first part of a link, in bits a second, is for pictures, and half of the rest.
     private static let pictures = 100_000.0
-    /// A link that carries less than this share of what most carry does not make the sound worse for the others…
+    /// A link below this share of the median does not push the sound below `goodRate`.
     private static let leastShare = 0.5
-    /// …than this, in bits a second.
+    /// In bits a second.
     private static let goodRate = 48_000.0
     private static let step = 4000
 
     /// The target of the encoder, in bits a second; nil if no link was measured.
     let bitrate: Int?
 
-    /// - Parameter links: what those carry that were measured, in bits a second.
+    /// - Parameter links: the measured capacities, in bits a second.
     init(_ links: [Double]) {
         let median = links.isEmpty ? 0 : links.sorted()[links.count / 2]
         let rates = links.map { link in

@@ -39,15 +39,6 @@ package struct UDPSocket: ~Copyable {
         try Self.set(raw, SOL_SOCKET, SO_SNDBUF, Int32(clamping: bytes), "SO_SNDBUF")
     }
 
-    /// The number of routers that a multicast datagram may pass.
-    package func setMulticastTTL(_ hops: UInt8, family: Int32) throws(SystemError) {
-        if family == AF_INET6 {
-            try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, Int32(hops), "IPV6_MULTICAST_HOPS")
-        } else {
-            try Self.set(raw, Int32(IPPROTO_IP), IP_MULTICAST_TTL, Int32(hops), "IP_MULTICAST_TTL")
-        }
-    }
-
     /// Sends datagrams to the connected peer. Those of one size go in one call, if the kernel supports it.
     ///
     /// - Parameters:

@@ -74,10 +74,7 @@ package struct SocketClient: Sendable {
         }
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Actions of the user
 

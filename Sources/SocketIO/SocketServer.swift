@@ -1,5 +1,5 @@
 package import JSON
-package import Time
+import Time
 
 /// A Socket.IO server on top of an Engine.IO server. Sans-IO: after each call, perform the actions of `takeOutputs`,
 /// and call `tick` when `nextDeadline` comes.
@@ -26,7 +26,8 @@ package struct SocketServer: Sendable {
         var namespace: String
     }
 
-    private var engine: EngineServer
+    /// The sessions, which requests and WebSockets reach.
+    package var engine: EngineServer
     private let namespaces: Set<String>
     private let connectTimeout: Duration
     private let maxPayload: Int
@@ -34,7 +35,6 @@ package struct SocketServer: Sendable {
     private let makeID: @Sendable () -> String
     private var sessions: [String: Session] = [:]
     private var clients: [String: Client] = [:]
-    private var now = Instant.start
     private var outputs: [Output] = []
 
     /// - Parameters:
@@ -56,46 +56,10 @@ package struct SocketServer: Sendable {
         maxPayload = settings.maxPayload
     }
 
-    package var sessionCount: Int { engine.sessionCount }
-
-    package var nextDeadline: Instant? { engine.nextDeadline }
-
     package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
+        takeEngineOutputs()
+        return exchange(&outputs, with: [])
     }
-
-    // MARK: - Actions of clients
-
-    package mutating func receive(
-        _ method: EngineServer.Method,
-        _ query: EngineServer.Query,
-        body: [UInt8],
-        request: UInt64,
-        now: Instant
-    ) {
-        change(at: now) { $0.receive(method, query, body: body, request: request, now: now) }
-    }
-
-    package mutating func abort(request: UInt64, now: Instant) {
-        change(at: now) { $0.abort(request: request, now: now) }
-    }
-
-    package func refusal(ofSocket query: EngineServer.Query) -> EngineServer.Refusal? {
-        engine.refusal(ofSocket: query)
-    }
-
-    package mutating func open(socket: UInt64, _ query: EngineServer.Query, now: Instant) {
-        change(at: now) { $0.open(socket: socket, query, now: now) }
-    }
-
-    package mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant) {
-        change(at: now) { $0.receive(frame, on: socket, now: now) }
-    }
-
-    package mutating func lost(socket: UInt64, now: Instant) { change(at: now) { $0.lost(socket: socket, now: now) } }
-
-    package mutating func tick(now: Instant) { change(at: now) { $0.tick(now: now) } }
 
     // MARK: - Actions of the server
 
@@ -122,19 +86,13 @@ package struct SocketServer: Sendable {
         takeEngineOutputs()
     }
 
-    private mutating func change(at now: Instant, _ body: (inout EngineServer) -> Void) {
-        self.now = now
-        body(&engine)
-        takeEngineOutputs()
-    }
-
     private mutating func takeEngineOutputs() {
         for output in engine.takeOutputs() {
             switch output {
             case .transport(let action): outputs.append(.transport(action))
             case .opened(let sid):
                 sessions[sid] = Session()
-                engine.expire(sid, at: now + connectTimeout)
+                engine.expire(sid, at: engine.now + connectTimeout)
             case .received(let message, let sid): receive(message, of: sid)
             case .ended(let sid, let end):
                 for id in sessions.removeValue(forKey: sid)?.clients.values.sorted() ?? [] {
@@ -187,7 +145,7 @@ package struct SocketServer: Sendable {
     private mutating func remove(_ id: String, of sid: String, from namespace: String) {
         clients[id] = nil
         sessions[sid]?.clients[namespace] = nil
-        if sessions[sid]?.clients.isEmpty ?? false { engine.expire(sid, at: now + connectTimeout) }
+        if sessions[sid]?.clients.isEmpty ?? false { engine.expire(sid, at: engine.now + connectTimeout) }
     }
 
     private mutating func connect(_ sid: String, _ packet: SocketPacket) -> EngineSession.End? {
@@ -198,7 +156,7 @@ package struct SocketServer: Sendable {
             return nil
         }
         // The first connect belongs to the beginning of the session.
-        guard sessions[sid]?.hasConnected == false || engine.begin(sid, now: now) else { return .flooded }
+        guard sessions[sid]?.hasConnected == false || engine.begin(sid, now: engine.now) else { return .flooded }
         let id = makeID()
         clients[id] = Client(sid: sid, namespace: packet.namespace)
         sessions[sid]?.clients[packet.namespace] = id

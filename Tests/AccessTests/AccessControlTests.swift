@@ -1,3 +1,4 @@
+import Media
 import Posix
 import Synchronization
 import TestSupport
@@ -79,6 +80,37 @@ import Time
         }
         #expect(log.all == [knocked(1), "\"Ann\" from a waits no more", "1 cancelled", knocked(2)])
         #expect(log.wakeCount == 1, "somebody waits already")
+    }
+
+    /// Its name is needed until then, also while another thread is telling.
+    @Test func aParticipantEndsAfterItsEvents() throws {
+        var settings = AccessEngine.Settings()
+        settings.talk = .on
+        let (log, access) = (Log(), AccessControl(settings))
+        let (isTelling, goOn) = (Bell(), Bell())
+        access.begin(
+            AccessControl.Outlets(wake: {}) { event in
+                guard case .talk(let id, let talk) = event else { return }
+                log.note("\(id) \(talk)")
+                guard talk == .revoked else { return }
+                isTelling.ring()
+                goOn.waitUntilRung()
+            }
+        )
+        access.change { engine, now in
+            for id in [1, 2] as [ParticipantID] { engine.begin(id) }
+            _ = engine.hears(1, level: 20, isQuiet: false, at: now)
+            engine.noteLoud(1, at: now)
+        }
+        let teller = try Thread { access.change { engine, now in _ = engine.revokeTalk(2, at: now) } }
+        isTelling.waitUntilRung()
+        access.end(1) { log.note("1 is gone") }
+        #expect(log.all == ["1 started(isNews: true)", "2 revoked"])
+        goOn.ring()
+        teller.join()
+        #expect(log.all.suffix(2) == ["1 ended", "1 is gone"])
+        access.end(2) { log.note("2 is gone") }
+        #expect(log.all.last == "2 is gone")
     }
 
     /// Many threads knock and answer at once: for each knock it is told, then answered, then decided, and each once.

@@ -7,7 +7,7 @@ import Time
     /// To the letter: they are in people's scripts.
     @Test func sentencesStay() {
         func knock(_ name: String, _ note: String) -> Knock {
-            Knock(number: 7, name: name, note: note, address: "::1", call: "web", since: .start, key: nil)
+            Knock(number: 7, since: .start, knocker: Knocker(name: name, note: note, key: nil, address: "::1"))
         }
         let ann = knock("Ann", "the demo")
         let told: [(AccessEvent, String)] = [

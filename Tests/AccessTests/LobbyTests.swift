@@ -178,63 +178,6 @@ import Time
         #expect(asking.entry(Self.key) == .granted(name: "Ann"))
         #expect(asking.entry(nil) == .mustKnock && asking.entry(.test(1)) == .mustKnock)
     }
-
-    /// Whatever comes in whatever order: the same numbers, answers, guests and deadlines as ever.
-    @Test(arguments: 0..<20) func anything(seed: UInt64) {
-        for round in 0..<20 { compare(SplitMix(seed: seed * 1000 + UInt64(round))) }
-    }
-
-    private func compare(_ generator: SplitMix) {
-        var random = generator
-        let known = (0..<Int.random(in: 0...3, using: &random)).map { Guest(key: .test($0), name: "name \($0 % 2)") }
-        var access = engine(guests: known, countingFrom: 7)
-        var former = FormerKnocks(
-            patience: .seconds(30),
-            known: known.map { FormerVisitor(key: "\($0.key)", name: $0.name) },
-            countingFrom: 7
-        )
-        var now = Instant.seconds(100)
-        for step in 0..<120 {
-            var isSame = true
-            now = now + .seconds(Double.random(in: 0...4, using: &random))
-            switch Int.random(in: 0..<8, using: &random) {
-            case 0...3:
-                let key = Bool.random(using: &random) ? GuestKey.test(Int.random(in: 0..<8, using: &random)) : nil
-                let address = "192.0.2.\(Int.random(in: 1...3, using: &random))"
-                let name = "name \(Int.random(in: 0...1, using: &random))"
-                let knock = access.knock(Knocker(name: name, note: "", key: key, address: address), now: now)
-                let other = former.knock(name: name, note: "", key: key?.description, from: address, now: now)
-                isSame = knock?.number == other?.number && knock?.since == other?.since
-            case 4, 5:
-                let number = Int.random(in: 6..<40, using: &random)
-                let answer = [KnockAnswer.accepted, .accepted, .rejected, .cancelled].randomElement(using: &random)!
-                let knock = access.answer(number, answer)
-                let other = former.answer(number, FormerKnocks.Answer(rawValue: answer.rawValue)!)
-                isSame = knock?.number == other?.number && knock?.key?.description == other?.key
-            case 6:
-                let isOfName = Bool.random(using: &random)
-                let (name, key) = ("name 1", GuestKey.test(Int.random(in: 0..<8, using: &random)))
-                let gone = access.forget { isOfName ? $0.name == name : $0.key == key }
-                let others = former.forget { isOfName ? $0.name == name : $0.key == "\(key)" }
-                isSame = gone.map { "\($0.key) \($0.name)" } == others.map { "\($0.key) \($0.name)" }
-            default:
-                access.tick(now: now)
-                former.tick(now: now)
-            }
-            let answers = former.takeAnswers().map { "\($0.knock.number) \($0.answer.rawValue)" }
-            isSame = isSame && outcomes(&access) == answers
-            isSame = isSame && access.waiting.map(\.number) == former.waiting.map(\.number)
-            isSame = isSame && access.nextDeadline == former.nextDeadline
-            isSame =
-                isSame
-                && (0..<8).map { GuestKey.test($0) }.allSatisfy { key in
-                    access.guest(key)?.name == former.visitor("\(key)")?.name
-                }
-            // One for all: there are a great many.
-            #expect(isSame, "step \(step)")
-            if !isSame { return }
-        }
-    }
 }
 
 extension GuestKey {

@@ -7,7 +7,13 @@ import Time
 
 /// Peers that send, by the level that they tell, in decibels below the loudest.
 struct SpeechScene {
-    typealias Event = FormerTalkers.Event
+    enum Event: Equatable {
+        case asked(ParticipantID)
+        case granted(ParticipantID)
+        case revoked(ParticipantID)
+        case started(ParticipantID, isNews: Bool)
+        case ended(ParticipantID)
+    }
 
     static let start = Instant.seconds(1000)
     static let peers = (1...6).map { ParticipantID($0) }

@@ -9,7 +9,7 @@ import Testing
     /// Each of a proxy's clients has its own limits, and is known by its own address.
     @Test func limitsAreThoseOfTheClients() throws {
         let web = try WebFixture(
-            limits: HTTPServer.Limits(connections: 64, connectionsOfOneNetwork: 2),
+            limits: HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 2) },
             proxies: [try #require(AddressRange(parsing: "127.0.0.0/8"))]
         )
         func request(_ client: String, _ path: String, _ fields: [String] = [WebFixture.authorization]) throws -> Int {

@@ -56,7 +56,13 @@ struct Receiver: ~Copyable {
     private let target = TargetBitrate(2_500_000)
 
     func call(_ host: String, _ port: UInt16) throws -> PlainRTPCall {
-        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)").resolve(), rendition(), target: target)
+        try PlainRTPCall(to: RTPDestination(parsing: "rtp://\(host):\(port)").resolve(), media(target))
+    }
+
+    func media(_ target: TargetBitrate, _ codec: VideoCodec = .vp8) -> SentMedia {
+        SentMedia(codecs: [[codec]], renditions: [rendition(codec)], target: target) { _ in
+        } removeSink: { _ in
+        }
     }
 
     func rendition(_ codec: VideoCodec = .vp8) -> Rendition {
@@ -156,7 +162,7 @@ struct Receiver: ~Copyable {
         // It carries that.
         target.set(200_000)
         #expect(demand().limit == nil)
-        #expect(call.sessionDescription().contains("\r\nb=AS:200\r\n"))
+        #expect(call.sessionDescription.contains("\r\nb=AS:200\r\n"))
         target.set(1_000_000)
         #expect(320_000...340_000 ~= demand().limit ?? 0)
     }
@@ -165,7 +171,7 @@ struct Receiver: ~Copyable {
     @Test func whatComesWhileTooMuchWaitsIsDropped() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)
         let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)").resolve()
-        let call = try PlainRTPCall(to: destination, rendition(), target: TargetBitrate(30_000))
+        let call = try PlainRTPCall(to: destination, media(TargetBitrate(30_000)))
         defer { call.close() }
         // Takes half a minute to send.
         #expect(send(500_000, isKeyframe: true, on: call))
@@ -179,12 +185,10 @@ struct Receiver: ~Copyable {
     @Test func whatWasTakenBeforeTheHorizonIsNotSent() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)
         let horizon = Horizon()
-        let call = try PlainRTPCall(
-            to: RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)").resolve(),
-            rendition(),
-            target: TargetBitrate(200_000),
-            horizon: { horizon.instant.withLock { $0 } }
-        )
+        var media = media(TargetBitrate(200_000))
+        media.horizon = { horizon.instant.withLock { $0 } }
+        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)").resolve()
+        let call = try PlainRTPCall(to: destination, media)
         defer { call.close() }
         // Takes seconds to send, also on a busy machine.
         #expect(send(700_000, isKeyframe: true, on: call))
@@ -235,7 +239,7 @@ struct Receiver: ~Copyable {
         let taken = try Receiver.anywhere(family: AF_INET)
         let destination = try RTPDestination(parsing: "rtp://127.0.0.1:5004").resolve()
         let error = #expect(throws: CallEnd.self) {
-            try PlainRTPCall(to: destination, rendition(), target: target, localPort: taken.port)
+            try PlainRTPCall(to: destination, media(target), localPort: taken.port)
         }
         #expect(error?.kind == .failed && error?.reason == .failed)
         #expect(
@@ -249,12 +253,11 @@ struct Receiver: ~Copyable {
         let port = try Receiver.anywhere(family: AF_INET).port
         let call = try PlainRTPCall(
             to: RTPDestination(parsing: "rtp://127.0.0.1:5004").resolve(),
-            rendition(.vp9),
-            target: target,
+            media(target, .vp9),
             localPort: port
         )
         #expect(call.localAddress.port == port)
-        let text = call.sessionDescription(frameRate: 30)
+        let text = call.sessionDescription
         #expect(text.contains(" 1 IN IP4 127.0.0.1\r\n"))
         #expect(text.contains("c=IN IP4 127.0.0.1\r\n") && text.contains("m=video 5004 RTP/AVPF 96\r\n"))
         call.close()

@@ -45,13 +45,12 @@ import Time
         horizon: @escaping @Sendable () -> Instant? = { nil }
     ) throws -> PlainRTPCall {
         let destination = try RTPDestination(parsing: "rtp://\(host):\(port)").resolve()
-        return try PlainRTPCall(
-            to: destination,
-            Self.rendition,
-            target: TargetBitrate(2_500_000),
-            hasSound: hasSound,
-            soundHorizon: horizon
-        )
+        let target = TargetBitrate(2_500_000)
+        var media = SentMedia(codecs: [[.vp8]], renditions: [Self.rendition], target: target) { _ in
+        } removeSink: { _ in
+        }
+        (media.offersSound, media.soundHorizon) = ({ hasSound }, horizon)
+        return try PlainRTPCall(to: destination, media)
     }
 
     private func hear(_ packet: [UInt8], at capturedAt: Instant = MonotonicClock.now(), on call: PlainRTPCall) {
@@ -189,13 +188,13 @@ import Time
         let call = try call("127.0.0.1", place.pictures.port, hasSound: false)
         defer { call.close() }
         #expect(call.soundDemand(at: MonotonicClock.now()) == .none)
-        #expect(!call.sessionDescription().contains("audio"))
+        #expect(!call.sessionDescription.contains("audio"))
         hear([1], on: call)
         // Nor does one to whose ports there are none after.
         for port in [65533, 65534] as [UInt16] {
             let last = try self.call("127.0.0.1", port)
             #expect(last.soundDemand(at: MonotonicClock.now()) == .none)
-            #expect(!last.sessionDescription().contains("audio"))
+            #expect(!last.sessionDescription.contains("audio"))
             last.close()
         }
     }
@@ -204,7 +203,7 @@ import Time
         let place = try Place(family: AF_INET)
         let call = try call("127.0.0.1", place.pictures.port)
         defer { call.close() }
-        let lines = call.sessionDescription(frameRate: 30).split(whereSeparator: \.isNewline).map(String.init)
+        let lines = call.sessionDescription.split(whereSeparator: \.isNewline).map(String.init)
         let sound = try #require(lines.firstIndex { $0.hasPrefix("m=audio") })
         #expect(
             lines[sound...].elementsEqual([
@@ -214,7 +213,7 @@ import Time
         )
         let without = try self.call("127.0.0.1", place.pictures.port, hasSound: false)
         defer { without.close() }
-        let others = without.sessionDescription(frameRate: 30).split(whereSeparator: \.isNewline).map(String.init)
+        let others = without.sessionDescription.split(whereSeparator: \.isNewline).map(String.init)
         #expect(Array(lines[..<sound].dropFirst(2)) == Array(others.dropFirst(2)))
     }
 }

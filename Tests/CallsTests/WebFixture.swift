@@ -170,3 +170,10 @@ final class WebFixture: Sendable {
 
     deinit { close() }
 }
+
+extension HTTPServer.Limits {
+    init(_ change: (inout Self) -> Void) {
+        self.init()
+        change(&self)
+    }
+}

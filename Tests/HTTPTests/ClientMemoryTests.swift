@@ -102,7 +102,9 @@ import Testing
     ])
     func requestsThatHaveNotComeWholeCount(part: String) throws {
         func text(_ count: Int) -> String { String(repeating: "x", count: count) }
-        let web = try HTTPFixture(limits: HTTPServer.Limits(requestTimeout: .seconds(300), unread: 200_000))
+        let web = try HTTPFixture(
+            limits: HTTPServer.Limits { ($0.requestTimeout, $0.unread) = (.seconds(300), 200_000) }
+        )
         let clients = try (0..<16).map { _ in
             let client = try web.connect(from: "127.0.0.2")
             client.send(part)
@@ -126,7 +128,7 @@ import Testing
     @Test func aSlowReaderMakesRoomForAnother() throws {
         let size = 8 << 20
         let web = try HTTPFixture(
-            limits: HTTPServer.Limits(requestTimeout: .seconds(300), unread: 12 << 20),
+            limits: HTTPServer.Limits { ($0.requestTimeout, $0.unread) = (.seconds(300), 12 << 20) },
             large: size
         )
         func ask(_ path: String, from network: String) throws -> HTTPClient {

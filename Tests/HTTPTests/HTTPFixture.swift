@@ -63,3 +63,10 @@ final class HTTPFixture {
         server.close()
     }
 }
+
+extension HTTPServer.Limits {
+    init(_ change: (inout Self) -> Void) {
+        self.init()
+        change(&self)
+    }
+}

@@ -19,11 +19,9 @@ final class WebSocketFixture: Sendable {
         let notes = Shared(Notes())
         self.notes = notes
         server = HTTPServer(
-            limits: HTTPServer.Limits(
-                idleConnectionsOfOneNetwork: idleConnections,
-                bodySize: bodySize,
-                unread: unread
-            )
+            limits: HTTPServer.Limits {
+                ($0.idleConnectionsOfOneNetwork, $0.bodySize, $0.unread) = (idleConnections, bodySize, unread)
+            }
         )
         listener = try server.listen(
             on: ListenAddress(host: "127.0.0.1", port: 0),

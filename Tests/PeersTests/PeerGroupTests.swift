@@ -27,6 +27,12 @@ import WebRTC
         a=recvonly\r\na=rtcp-mux\r\na=rtpmap:96 VP8/90000\r\n
         """
 
+    private static func media(_ target: TargetBitrate) -> SentMedia {
+        SentMedia(codecs: [[.vp8]], renditions: [rendition], target: target) { _ in
+        } removeSink: { _ in
+        }
+    }
+
     /// What was signalled, by peer.
     private final class Signals: PeerDelegate {
         let told = Mutex<[ParticipantID: [String]]>([:])
@@ -49,15 +55,21 @@ import WebRTC
         }
     }
 
+    private final class Recorded<Value: Sendable>: Sendable {
+        let all = Mutex<[Value]>([])
+    }
+
     private let signals = Signals()
     private let sleep: MachineSleep
+    private let sleeps = Recorded<Duration>()
     private let target = TargetBitrate(Self.rendition.bitrate)
     private let group: PeerGroup
 
     init() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
         sleep = try MachineSleep()
-        let configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        var configuration = PeerGroup.Configuration(Self.media(target), ice: ice)
+        configuration.suspended = { [sleeps] time in sleeps.all.withLock { $0.append(time) } }
         group = try PeerGroup(configuration, suspends: sleep.watch())
     }
 
@@ -74,7 +86,7 @@ import WebRTC
     /// As of a sender that is started again: the number of a peer of the run before means no other one.
     @Test func theFirstNumberCanBeChosen() throws {
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        var configuration = PeerGroup.Configuration(renditions: [Self.rendition], target: target, ice: ice)
+        var configuration = PeerGroup.Configuration(Self.media(target), ice: ice)
         configuration.firstNumber = 701
         let group = try PeerGroup(configuration, suspends: nil)
         defer { group.close() }
@@ -119,16 +131,14 @@ import WebRTC
     }
 
     @Test func aSuspendIsTold() throws {
-        let told = Mutex<[Duration]>([])
-        group.onSuspend { time in told.withLock { $0.append(time) } }
         try add(1)
         sleep.happen(for: .zero)
         for time in [Duration.seconds(3), .seconds(300)] {
             sleep.happen(for: time)
-            try wait(until: "it is told") { told.withLock { $0.last == time } }
+            try wait(until: "it is told") { sleeps.all.withLock { $0.last == time } }
         }
         group.close()
-        let all = told.withLock(\.self)
+        let all = sleeps.all.withLock(\.self)
         #expect(all == [.seconds(3), .seconds(300)])
         #expect(signals.all(of: 1).last == "was sent away")
     }

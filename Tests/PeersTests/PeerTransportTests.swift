@@ -34,17 +34,14 @@ import WebRTC
             trickles: Bool = false,
             without silent: SilentServers = SilentServers()
         ) throws -> PeerTransport {
-            try #require(
-                PeerTransport(
-                    in: loop,
-                    configuration,
-                    isControlling: isControlling,
-                    identity: identity,
-                    trickles: trickles,
-                    without: silent,
-                    addresses: ["127.0.0.1"],
-                    now: now
-                )
+            let agents = PeerTransport.Agents(
+                loop: loop,
+                configuration: configuration,
+                isControlling: isControlling,
+                silent: silent
+            )
+            return try #require(
+                PeerTransport(agents, identity: identity, trickles: trickles, addresses: ["127.0.0.1"], now: now)
             )
         }
 
@@ -251,8 +248,7 @@ import WebRTC
         try arrives()
         // It is taken.
         let proposed = try propose()
-        other.restart()
-        other.setRemote(proposed.credentials)
+        other.restart(with: proposed.credentials)
         other.addRemote(proposed.candidates)
         let answer = try #require(other.local)
         #expect(one.acceptProposal(answer.credentials, answer.candidates, at: MonotonicClock.now()))

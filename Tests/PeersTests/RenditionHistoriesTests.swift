@@ -19,9 +19,10 @@ import WebRTC
         )
         let target = TargetBitrate(1_000_000)
         let ice = ICEAgent.Configuration(addresses: ["127.0.0.1"])
-        var histories = RenditionHistories(
-            PeerGroup.Configuration(renditions: [rendition], target: target, ice: ice)
-        )
+        let media = SentMedia(codecs: [[.vp8]], renditions: [rendition], target: target) { _ in
+        } removeSink: { _ in
+        }
+        var histories = RenditionHistories(PeerGroup.Configuration(media, ice: ice))
         var hasChanged = histories.followTarget()
         #expect(!hasChanged)
         target.set(400_000)

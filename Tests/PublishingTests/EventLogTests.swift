@@ -52,15 +52,8 @@ import WebRTC
         let room = try CallKinds.own.plan("room+https://h.example/tea")
         let whip = try CallKinds.own.plan("whip+https://h.example/whip")
         let plain = try CallKinds.own.plan("rtp://192.0.2.1:5004")
-        let knock = Knock(
-            number: 7,
-            name: "Ann\u{1B}",
-            note: "hi",
-            address: "192.0.2.9",
-            call: "web",
-            since: .start,
-            key: nil
-        )
+        let knocker = Knocker(name: "Ann\u{1B}", note: "hi", key: nil, address: "192.0.2.9")
+        let knock = Knock(number: 7, since: .start, knocker: knocker)
         typealias Participant = CallReport.Participant
         let viewer = Calls.Participant(id: 3, call: "web", name: "Ann", place: "::1", since: .start)
         let viewed = ["call": "web", "id": "3", "name": "Ann", "address": "::1"]

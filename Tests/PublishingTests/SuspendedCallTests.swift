@@ -23,7 +23,7 @@ import Time
         init() throws {
             http = HTTPServer()
             log = Mutex([])
-            let note = Mutex<@Sendable (RoomService.Event) -> Void>({ _ in })
+            let note = Mutex<@Sendable (String) -> Void>({ _ in })
             rooms = RoomService(RoomService.Configuration(), of: http) { event in note.withLock(\.self)(event) }
             listener = try http.listen(
                 on: ListenAddress(host: "127.0.0.1", port: 0),
@@ -31,7 +31,7 @@ import Time
                 respond: rooms.respond
             )
             port = listener.port
-            note.withLock { $0 = { [weak self] event in self?.log.withLock { $0.append("\(event)") } } }
+            note.withLock { $0 = { [weak self] event in self?.log.withLock { $0.append(event) } } }
         }
 
         var comings: Int { log.withLock { $0.count { $0.contains("came") } } }

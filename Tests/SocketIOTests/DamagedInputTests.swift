@@ -49,16 +49,16 @@ import Time
             case 0:
                 let method: EngineServer.Method = Bool.random(using: &random) ? .get : .post
                 let query = EngineServer.Query(revision: "4", transport: "polling", sid: sid)
-                server.receive(method, query, body: damaged(&random), request: step, now: now)
+                server.engine.receive(method, query, body: damaged(&random), request: step, now: now)
             case 1:
                 let query = EngineServer.Query(revision: "4", transport: "websocket", sid: sid)
-                guard server.refusal(ofSocket: query) == nil else { break }
+                guard server.engine.refusal(ofSocket: query) == nil else { break }
                 sockets.append(step)
-                server.open(socket: step, query, now: now)
-            case 2: server.receive(.binary(damaged(&random)), on: socket, now: now)
-            case 3: server.tick(now: now)
-            case 4 where Bool.random(using: &random): server.lost(socket: socket, now: now)
-            default: server.receive(.text(damaged(&random)), on: socket, now: now)
+                server.engine.open(socket: step, query, now: now)
+            case 2: server.engine.receive(.binary(damaged(&random)), on: socket, now: now)
+            case 3: server.engine.tick(now: now)
+            case 4 where Bool.random(using: &random): server.engine.lost(socket: socket, now: now)
+            default: server.engine.receive(.text(damaged(&random)), on: socket, now: now)
             }
             for output in server.takeOutputs() {
                 switch output {
@@ -69,10 +69,10 @@ import Time
             }
         }
         #expect(open > 50)
-        server.tick(now: now + .seconds(25))
-        server.tick(now: now + .seconds(100))
+        server.engine.tick(now: now + .seconds(25))
+        server.engine.tick(now: now + .seconds(100))
         for case .disconnected in server.takeOutputs() { closed += 1 }
         #expect(open == closed, "whoever came is gone once")
-        #expect(server.nextDeadline == nil)
+        #expect(server.engine.nextDeadline == nil)
     }
 }

@@ -31,7 +31,7 @@ import Time
         mutating func open(from network: String = "") -> (socket: UInt64, outputs: [SocketServer.Output]) {
             lastID += 1
             let query = EngineServer.Query(revision: "4", transport: "websocket", sid: nil, network: network)
-            server.open(socket: lastID, query, now: now)
+            server.engine.open(socket: lastID, query, now: now)
             return (lastID, server.takeOutputs())
         }
 
@@ -49,7 +49,7 @@ import Time
         }
 
         mutating func send(_ text: String, on socket: UInt64) -> [SocketServer.Output] {
-            server.receive(.text(Array(text.utf8)), on: socket, now: now)
+            server.engine.receive(.text(Array(text.utf8)), on: socket, now: now)
             return server.takeOutputs()
         }
 
@@ -61,7 +61,7 @@ import Time
         ) -> [SocketServer.Output] {
             lastID += 1
             let query = EngineServer.Query(revision: "4", transport: "polling", sid: sid, network: network)
-            server.receive(method, query, body: Array(body.utf8), request: lastID, now: now)
+            server.engine.receive(method, query, body: Array(body.utf8), request: lastID, now: now)
             return server.takeOutputs()
         }
 
@@ -70,7 +70,7 @@ import Time
 
         mutating func wait(_ duration: Duration) -> [SocketServer.Output] {
             now = now + duration
-            server.tick(now: now)
+            server.engine.tick(now: now)
             return server.takeOutputs()
         }
 
@@ -225,7 +225,7 @@ import Time
         let held = bench.last
         #expect(bench.wait(.milliseconds(9999)) == [])
         #expect(bench.wait(.milliseconds(1)) == [body("1", of: held)])
-        #expect(bench.server.sessionCount == 0)
+        #expect(bench.server.engine.sessionCount == 0)
     }
 
     /// Whoever has more than half of the places gives one up.
@@ -233,14 +233,14 @@ import Time
         var bench = Bench(EngineLimits(sessions: 10))
         let sockets = (0..<10).map { _ in bench.open(from: "near").socket }
         let refused = EngineServer.Query(revision: "4", transport: "websocket", sid: nil, network: "near")
-        #expect(bench.server.refusal(ofSocket: refused) == .tooManySessions)
+        #expect(bench.server.engine.refusal(ofSocket: refused) == .tooManySessions)
         for round in 1...5 {
             let (_, outputs) = bench.open(from: "far \(round)")
             #expect(outputs.first == .transport(.close(socket: sockets[10 - round])), "the newest one goes")
-            #expect(bench.server.sessionCount == 10)
+            #expect(bench.server.engine.sessionCount == 10)
         }
         let another = EngineServer.Query(revision: "4", transport: "websocket", sid: nil, network: "far 6")
-        #expect(bench.server.refusal(ofSocket: another) == .tooManySessions)
+        #expect(bench.server.engine.refusal(ofSocket: another) == .tooManySessions)
     }
 
     @Test func theOldestOfTooManyGetsIsAnswered() throws {
@@ -257,7 +257,7 @@ import Time
         for _ in 0..<10 {
             #expect(bench.request(.get, sids[3]) == [])
             held.append(bench.last)
-            #expect(bench.server.nextDeadline == bench.now + .seconds(1))
+            #expect(bench.server.engine.nextDeadline == bench.now + .seconds(1))
             #expect(bench.wait(.milliseconds(999)) == [])
             #expect(bench.wait(.milliseconds(1)) == [body("6", of: held.removeFirst())])
             for sid in sids[0...1] {
@@ -265,7 +265,7 @@ import Time
                 held.append(bench.last)
             }
         }
-        #expect(bench.server.sessionCount == 4)
+        #expect(bench.server.engine.sessionCount == 4)
     }
 
     // MARK: - Memory
@@ -290,7 +290,7 @@ import Time
         #expect(send(1000, to: 2) == [.disconnected(client: clients[1], .slow)])
         #expect(send(1000, to: 2) == [])
         #expect(send(1000, to: 2) == [.disconnected(client: clients[2], .slow)])
-        #expect(bench.server.sessionCount == 1)
+        #expect(bench.server.engine.sessionCount == 1)
     }
 
     @Test func packetsThatLackAPartAreKeptWithinTheSame() {
@@ -301,15 +301,15 @@ import Time
         for socket in sockets { _ = bench.send("40", on: socket) }
         let head = #"452-["\#(String(repeating: "x", count: 3000))",{"_placeholder":true,"num":0}]"#
         for socket in sockets { #expect(bench.send(head, on: socket) == []) }
-        bench.server.receive(.binary([UInt8](repeating: 1, count: 1000)), on: sockets[1], now: bench.now)
+        bench.server.engine.receive(.binary([UInt8](repeating: 1, count: 1000)), on: sockets[1], now: bench.now)
         #expect(isClosed(bench.server.takeOutputs(), sockets[1]))
         // A whole packet is not kept.
         for _ in 0..<2 {
-            bench.server.receive(.binary([UInt8](repeating: 1, count: 500)), on: sockets[0], now: bench.now)
+            bench.server.engine.receive(.binary([UInt8](repeating: 1, count: 500)), on: sockets[0], now: bench.now)
         }
         #expect(bench.server.takeOutputs().count == 1)
         #expect(bench.send(head, on: sockets[0]) == [])
-        #expect(bench.server.sessionCount == 2)
+        #expect(bench.server.engine.sessionCount == 2)
     }
 
     @Test func muchIsAnsweredInParts() throws {

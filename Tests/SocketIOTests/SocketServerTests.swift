@@ -24,17 +24,17 @@ import Time
                     return "id\(count)"
                 }
             }
-            server.open(socket: 5, .init(revision: "4", transport: "websocket", sid: nil), now: now)
+            server.engine.open(socket: 5, .init(revision: "4", transport: "websocket", sid: nil), now: now)
             _ = server.takeOutputs()
         }
 
         mutating func send(_ text: String) -> [SocketServer.Output] {
-            server.receive(.text(Array("4\(text)".utf8)), on: 5, now: now)
+            server.engine.receive(.text(Array("4\(text)".utf8)), on: 5, now: now)
             return server.takeOutputs()
         }
 
         mutating func send(_ bytes: [UInt8]) -> [SocketServer.Output] {
-            server.receive(.binary(bytes), on: 5, now: now)
+            server.engine.receive(.binary(bytes), on: 5, now: now)
             return server.takeOutputs()
         }
     }
@@ -70,9 +70,9 @@ import Time
 
     @Test func whoConnectsToNothingIsClosed() {
         var bench = Bench()
-        bench.server.tick(now: bench.now + .milliseconds(999))
+        bench.server.engine.tick(now: bench.now + .milliseconds(999))
         #expect(bench.server.takeOutputs() == [])
-        bench.server.tick(now: bench.now + .seconds(1))
+        bench.server.engine.tick(now: bench.now + .seconds(1))
         #expect(bench.server.takeOutputs() == [closed])
     }
 
@@ -82,15 +82,15 @@ import Time
         for _ in 0..<3 {
             _ = bench.send("0")
             bench.now = bench.now + .seconds(5)
-            bench.server.tick(now: bench.now)
+            bench.server.engine.tick(now: bench.now)
             #expect(bench.server.takeOutputs() == [])
             _ = bench.send("1")
             bench.now = bench.now + .milliseconds(999)
-            bench.server.tick(now: bench.now)
+            bench.server.engine.tick(now: bench.now)
             #expect(bench.server.takeOutputs() == [])
         }
         bench.now = bench.now + .milliseconds(1)
-        bench.server.tick(now: bench.now)
+        bench.server.engine.tick(now: bench.now)
         #expect(bench.server.takeOutputs() == [closed])
     }
 
@@ -99,7 +99,7 @@ import Time
         _ = bench.send("0")
         bench.server.disconnect("id2")
         _ = bench.server.takeOutputs()
-        bench.server.tick(now: bench.now + .seconds(1))
+        bench.server.engine.tick(now: bench.now + .seconds(1))
         #expect(bench.server.takeOutputs() == [closed])
     }
 

@@ -112,7 +112,7 @@ package struct SocketSimulation {
         let next = events.indices.filter { isFrozen.isEmpty || !isWaiting(events[$0].event) }
             .min { (events[$0].at, events[$0].order) < (events[$1].at, events[$1].order) }
         var at = next.map { events[$0].at }
-        if let deadline = server.nextDeadline { at = min(at ?? deadline, deadline) }
+        if let deadline = server.engine.nextDeadline { at = min(at ?? deadline, deadline) }
         for client in clients.indices where !isFrozen.contains(client) {
             if let deadline = deadline(of: client) { at = min(at ?? deadline, deadline) }
         }
@@ -125,7 +125,7 @@ package struct SocketSimulation {
             perform(events.remove(at: next).event)
             return true
         }
-        server.tick(now: now)
+        server.engine.tick(now: now)
         takeOfServer()
         for client in clients.indices where !isFrozen.contains(client) {
             if let deadline = deadline(of: client), deadline <= now {
@@ -156,7 +156,7 @@ package struct SocketSimulation {
     package mutating func cut(_ client: Int, isNoticed: Bool = true) {
         if let socket = current.removeValue(forKey: client) {
             if isNoticed {
-                server.lost(socket: socket, now: now)
+                server.engine.lost(socket: socket, now: now)
                 takeOfServer()
             }
             change(client: client) { $0.socketLost(now: $1) }
@@ -165,7 +165,7 @@ package struct SocketSimulation {
         for id in ids {
             requests[id] = nil
             guard isNoticed else { continue }
-            server.abort(request: id, now: now)
+            server.engine.abort(request: id, now: now)
             takeOfServer()
         }
         if !ids.isEmpty { change(client: client) { $0.requestFailed("cut", now: $1) } }
@@ -213,16 +213,16 @@ package struct SocketSimulation {
         switch event {
         case .request(let id):
             guard let request = requests[id] else { return }
-            server.receive(request.method, request.query, body: request.body, request: id, now: now)
+            server.engine.receive(request.method, request.query, body: request.body, request: id, now: now)
             takeOfServer()
         case .open(let id):
             guard let socket = sockets[id] else { return }
-            guard !withoutSockets.contains(socket.client), server.refusal(ofSocket: socket.query) == nil else {
+            guard !withoutSockets.contains(socket.client), server.engine.refusal(ofSocket: socket.query) == nil else {
                 return toClient(.failed(id), on: id)
             }
-            changeServer { $0.open(socket: id, socket.query, now: $1) }
-        case .frameToServer(let frame, let id): changeServer { $0.receive(frame, on: id, now: $1) }
-        case .lostToServer(let id): changeServer { $0.lost(socket: id, now: $1) }
+            changeServer { $0.engine.open(socket: id, socket.query, now: $1) }
+        case .frameToServer(let frame, let id): changeServer { $0.engine.receive(frame, on: id, now: $1) }
+        case .lostToServer(let id): changeServer { $0.engine.lost(socket: id, now: $1) }
         case .answer(let id, let status, let body):
             guard let request = requests[id] else { return }
             requests[id] = nil
@@ -290,7 +290,7 @@ package struct SocketSimulation {
         case .cancelRequests:
             for id in requests.filter({ $0.value.client == client && $0.value.method == .get }).keys.sorted() {
                 requests[id] = nil
-                server.abort(request: id, now: now)
+                server.engine.abort(request: id, now: now)
             }
             takeOfServer()
         }

@@ -3,17 +3,11 @@ package import Time
 /// Limits the work for all viewers of one network. Without limits, anybody with the link could have this machine send
 /// STUN to any address for ever, or read malformed offers. Sans-IO.
 package struct NetworkLimits: Sendable {
-    /// Addresses of all viewers of a network: the most at once, and the interval for one more.
-    static let candidatesOfOneNetwork = (limit: 512, recovery: Duration.seconds(1))
-    /// The time between two viewers of a network, or two restarts, in the long run.
-    static let startInterval = Duration.milliseconds(250)
-
-    private var candidates = NetworkAllowance(
-        limit: candidatesOfOneNetwork.limit,
-        recovery: candidatesOfOneNetwork.recovery
-    )
+    /// Addresses of all viewers of a network.
+    private var candidates = NetworkAllowance(limit: 512, recovery: .seconds(1))
+    /// Viewers of a network, and their restarts of ICE.
     private var starts: NetworkAllowance
-    /// Requests to speak of a network: the most at once, and the interval for one more.
+    /// Requests to speak of a network.
     private var wishes = NetworkAllowance(limit: 10, recovery: .seconds(3))
     /// Malformed offers and fragments of a network: the most at once, and the interval for one more.
     package static let uselessOfOneNetwork = (limit: 20, recovery: Duration.seconds(1))
@@ -21,7 +15,7 @@ package struct NetworkLimits: Sendable {
 
     /// - Parameter viewerLimit: the most viewers. All of them may come again at once, from one address.
     package init(viewerLimit: Int) {
-        starts = NetworkAllowance(limit: max(64, 2 * viewerLimit), recovery: Self.startInterval)
+        starts = NetworkAllowance(limit: max(64, 2 * viewerLimit), recovery: .milliseconds(250))
     }
 
     /// Whether a viewer may come, or restart ICE.

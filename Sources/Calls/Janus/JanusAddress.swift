@@ -1,7 +1,7 @@
 package import HTTP
 
-/// A VideoRoom of Janus as people write it: `janus+ws://HOST:PORT/ROOM` or `janus+wss://HOST:PORT/ROOM`. What stands between the
-/// server and the room is the path of its WebSockets, as a proxy may have one.
+/// A VideoRoom of Janus as people write it: `janus+ws://HOST:PORT/ROOM` or `janus+wss://HOST:PORT/ROOM`. A path before the room is that
+/// of the WebSockets, behind a proxy.
 package struct JanusAddress: Equatable, Sendable, CustomStringConvertible {
     package enum ParseError: Error, Equatable, CustomStringConvertible {
         case malformed(String)
@@ -17,7 +17,7 @@ package struct JanusAddress: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Where its WebSockets are.
+    /// Of its WebSockets.
     package let endpoint: WebURL
     /// Its number in decimal digits, or its name.
     package let room: String

@@ -5,8 +5,8 @@ extension JanusCall {
 extension CallKind {
     /// VideoRooms of Janus.
     ///
-    /// - Parameter secrets: those of the time, for calls of a sender's start. Later ones are given theirs as `janusSecret`, `janusToken`
-    ///   and `janusPin`.
+    /// - Parameter secrets: the current ones, for calls of a sender's start. Calls added later have theirs as the settings `janusSecret`,
+    ///   `janusToken` and `janusPin`.
     package static func janus(secrets: @escaping @Sendable () -> JanusSecrets = { JanusSecrets() }) -> CallKind {
         CallKind(form: "janus+ws://HOST:PORT/ROOM") { text in
             guard text.lowercased().hasPrefix("janus+") else { return nil }

@@ -2,7 +2,6 @@ import HTTP
 import Media
 import NIOHTTP1
 import Peers
-import Posix
 import RTP
 import Synchronization
 import Time
@@ -12,9 +11,9 @@ import Time
 /// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
 package final class JanusCall: Call {
     private struct State {
-        /// What becomes of an earlier one does not count.
+        /// Signals of earlier peers are ignored.
         var peer: PeerConnection?
-        /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
+        /// The WebSocket, and its number among those so far. Events of earlier ones are ignored.
         var socket: WebSocket?
         var socketNumber = 0
         var isLost = false
@@ -32,8 +31,8 @@ package final class JanusCall: Call {
     /// Begins to publish.
     ///
     /// - Parameters:
-    ///   - secrets: those of the time; called for each connection, on the web client's thread, which it may hold up for a second.
-    ///   - host: is told what becomes of the call, on the web client's thread. All its codecs are offered, and the room takes one.
+    ///   - secrets: the current ones; called for each connection, on the web client's thread, which it may hold up for a second.
+    ///   - host: gets the reports on the web client's thread. All its codecs are offered, and the room takes one.
     init(to address: JanusAddress, _ secrets: @escaping @Sendable () -> JanusSecrets, in host: CallHost) throws {
         let (web, peers) = (try host.network.client(), try host.network.peers())
         (self.address, self.secrets, self.host, self.web, self.peers) = (address, secrets, host, web, peers)
@@ -88,20 +87,14 @@ package final class JanusCall: Call {
         case .acceptProposal(let sdp): state.withLock(\.peer)?.acceptProposal(sdp)
         case .abandonProposal: state.withLock(\.peer)?.abandonProposal()
         case .retrying(let why):
-            // Once for each time that it is lost.
-            let isNews = state.withLock { state in
-                defer { state.isLost = true }
-                return !state.isLost
-            }
+            // Told once for each loss.
+            let isNews = state.withLock { !exchange(&$0.isLost, with: true) }
             if isNews { host.tell(.away(why: why, isNews: true), "\(why); trying again") }
         case .resumed:
             state.withLock { $0.isLost = false }
             host.tell(.standing(nil), "the server is there again, and the picture went on")
         case .ended(let end):
-            let isNews = state.withLock { state in
-                defer { state.hasToldEnd = true }
-                return !state.hasToldEnd
-            }
+            let isNews = state.withLock { !exchange(&$0.hasToldEnd, with: true) }
             if isNews { host.report(.ended(end)) }
         }
     }
@@ -178,7 +171,7 @@ package final class JanusCall: Call {
 }
 
 extension WebClientError {
-    /// How it ends a call: certificates do not become better by themselves.
+    /// A certificate does not become better by itself, so the call ends for good.
     fileprivate var kindOfEnd: CallEnd.Kind {
         switch self {
         case .untrusted, .trust: .failed

@@ -1,9 +1,9 @@
 import JSON
 
-/// Why Janus or its VideoRoom does not do what was asked (apierror.h and janus_videoroom.c of Janus 1.1).
+/// An error of Janus or its VideoRoom (apierror.h and janus_videoroom.c of Janus 1.1).
 struct JanusFault: Sendable, Equatable {
     enum Meaning: Sendable, Equatable {
-        /// What this side believes of its session is no longer so, or somebody else has its id.
+        /// The server has lost the session, or somebody else has its id.
         case stale
         case noRoom
         /// There is no place for another publisher, or the server is about to end.
@@ -42,11 +42,9 @@ struct JanusFault: Sendable, Equatable {
         }
     }
 
-    /// How it ends a call that has not begun.
+    /// The end of a call that has not begun.
     ///
-    /// - Parameters:
-    ///   - server: for people.
-    ///   - secrets: what was given.
+    /// - Parameter server: for people.
     func end(at server: String, room: String, _ secrets: JanusSecrets) -> CallEnd {
         let said = "(\(code): \(String(quoting: reason.hiding(secrets.hidden))))"
         let (kind, why): (CallEnd.Kind, String) =

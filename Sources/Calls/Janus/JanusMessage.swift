@@ -1,17 +1,17 @@
 import JSON
 import WebRTC
 
-/// What Janus says by its API: the answer to a request, or what has happened.
+/// A message of Janus's API: the answer to a request, or an event.
 struct JanusMessage: Sendable, Equatable {
     enum Content: Sendable, Equatable {
         /// A request has arrived, and its answer may follow.
         case ack
-        /// What was asked for is done; with the identifier of what was made.
+        /// The request is done; with the identifier of a new session or handle.
         case success(id: Int?)
         case fault(JanusFault)
-        /// This side is in the room, as the plugin says; with the answer to its offer.
+        /// This side is in the room; with the answer to its offer.
         case joined(JanusDescription?)
-        /// What this side has changed of its publication is taken, with the answer to its offer if it made one.
+        /// A change of the publication is done; with the answer to the offer if there was one.
         case configured(JanusDescription?)
         /// This side is in the room no more; the reason is `kicked`.
         case left(reason: String)
@@ -22,8 +22,8 @@ struct JanusMessage: Sendable, Equatable {
         case detached
         /// The session has lapsed.
         case timeout
-        /// What needs no deed. A path that is up (`webrtcup`) is known by it; that packets are lost (`slowlink`), by their
-        /// reports; that none have come for a second (`media`) is normal of a still picture.
+        /// No message that needs a deed. The path itself tells when it is up (`webrtcup`), and reports tell of lost packets (`slowlink`). A
+        /// still picture sends no packets for seconds (`media`).
         case other
     }
 
@@ -31,10 +31,9 @@ struct JanusMessage: Sendable, Equatable {
     /// Of the request that is answered.
     let transaction: String?
     let session: Int?
-    /// The handle that it is about.
     let handle: Int?
 
-    /// Nil for what is no message of Janus.
+    /// Nil for a text that is no message of Janus.
     init?(_ text: some Collection<UInt8>) {
         guard let json = JSONText(text), let kind = json["janus"]?.string else { return nil }
         transaction = json["transaction"]?.string
@@ -53,7 +52,7 @@ struct JanusMessage: Sendable, Equatable {
         }
     }
 
-    /// What the VideoRoom says.
+    /// The content of an event of the VideoRoom.
     private static func event(_ data: JSONText?, _ description: JanusDescription?) -> Content {
         guard let data else { return .other }
         if let code = data["error_code"] { return .fault(JanusFault(code, data["error"])) }
@@ -79,8 +78,7 @@ struct JanusDescription: Sendable, Equatable {
         (self.type, self.sdp) = (type, sdp)
     }
 
-    /// Whether all pictures that were offered are inactive: so Janus answers where there is no codec in common, and says no word of
-    /// it.
+    /// Whether all offered pictures are inactive. Janus answers so, without an error, if there is no common codec.
     var takesNoPicture: Bool {
         guard let description = try? SessionDescription(parsing: sdp) else { return false }
         let pictures = description.media.filter { $0.kind == "video" }

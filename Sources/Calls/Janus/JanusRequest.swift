@@ -1,9 +1,9 @@
 import JSON
 
-/// What this side says to Janus. Each request is one JSON object.
+/// A request to Janus: one JSON object.
 enum JanusRequest {
     case create
-    /// Takes a session over from a WebSocket that is lost.
+    /// Takes over the session of a lost WebSocket.
     case claim
     case keepAlive
     case attach
@@ -14,8 +14,6 @@ enum JanusRequest {
     case detach
     case destroy
 
-    /// - Parameters:
-    ///   - handle: in a session; nil without.
     func text(
         transaction: String,
         session: Int?,
@@ -67,7 +65,7 @@ enum JanusRequest {
     }
 }
 
-/// What lets this side in. Each is nil where none is needed.
+/// The secrets for a room of Janus. Each is nil where none is needed.
 package struct JanusSecrets: Sendable, Equatable {
     /// Of all users of the server.
     package var apiSecret: String?
@@ -80,6 +78,6 @@ package struct JanusSecrets: Sendable, Equatable {
         (self.apiSecret, self.token, self.pin) = (apiSecret, token, pin)
     }
 
-    /// Those that are left out of what the server says. Shorter ones are parts of common words.
+    /// The secrets to hide in the server's words. Shorter ones are parts of common words.
     var hidden: [String] { [apiSecret, token, pin].compactMap(\.self).filter { $0.utf8.count >= 4 } }
 }

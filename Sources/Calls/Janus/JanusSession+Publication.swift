@@ -13,9 +13,9 @@ extension JanusSession {
 
         let place: Place
         var keepAliveAt: Instant
-        /// One that is not answered yet.
+        /// Without an answer so far.
         var keepAlive: Request?
-        /// What is under way.
+        /// Under way; nil for none.
         var restart: Restart?
 
         init(_ place: Place, _ now: Instant) {
@@ -56,14 +56,14 @@ extension JanusSession {
 
     // MARK: - Another network
 
-    /// This side's addresses or routes have changed: what did not work may work now.
+    /// This side's addresses or routes have changed, so another attempt may succeed now.
     package mutating func networkChanged() {
         switch state {
         case .waiting(_, let place):
             backoff.succeed()
             open(claiming: place)
         case .opening(let place):
-            // What has begun on the old way would only be given up seconds later.
+            // The attempt by the old route would only fail seconds later.
             outputs.append(.closeSocket)
             open(claiming: place)
         case .published: restartIfMigrating()
@@ -71,7 +71,7 @@ extension JanusSession {
         }
     }
 
-    /// The machine was suspended, and the clock stood still meanwhile: the server has waited for the next request all the same.
+    /// The machine was suspended, and its clock stood still. The server has counted that time.
     package mutating func slept(for time: Duration, now: Instant) {
         switch state {
         case .waiting(let until, let place): state = .waiting(until: until - time, claiming: place)
@@ -83,8 +83,7 @@ extension JanusSession {
         tick(now: now)
     }
 
-    /// The path begins at an address that is gone. Janus takes what comes from another one, but goes on reporting to the old one until
-    /// ICE is restarted.
+    /// The path begins at an address that is gone. Janus accepts packets from another one, but reports to the old one until ICE restarts.
     package mutating func migrating() {
         isMigrating = true
         restartIfMigrating()

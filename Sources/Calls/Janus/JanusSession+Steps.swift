@@ -54,14 +54,13 @@ extension JanusSession {
         state = .joining(place, ask(request, session: place.session, handle: place.handle, now))
     }
 
-    /// Whether the message says what has become of joining.
+    /// Returns whether the message answers the request to join.
     mutating func joined(_ place: Place, _ message: JanusMessage, _ now: Instant) -> Bool {
         switch message.content {
         case .joined(let answer?): accept(answer, at: place, now)
         case .fault(let fault):
             if fault.meaning == .otherRoomType, !hasChangedType, Int(room) != nil {
                 hasChangedType = true
-                roomIsText.toggle()
                 // This handle has taken the offer already.
                 _ = ask(.detach, session: place.session, handle: place.handle, now)
                 state = .attaching(session: place.session, ask(.attach, session: place.session, now))
@@ -90,7 +89,7 @@ extension JanusSession {
         restartIfMigrating()
     }
 
-    /// What comes unasked.
+    /// A message that answers no request.
     mutating func happened(_ message: JanusMessage, at place: Place, _ now: Instant) {
         guard message.session ?? place.session == place.session else { return }
         if case .timeout = message.content { return retry("\(server) has let the session lapse", now) }
@@ -119,6 +118,6 @@ extension JanusSession {
         }
     }
 
-    /// Whether other secrets may come in the place of those that are refused. Whoever renews them may be late.
+    /// Whether the refused secrets may be renewed. Their renewal may be late.
     private var mayBeRenewed: Bool { wasPublished && secrets != JanusSecrets() }
 }

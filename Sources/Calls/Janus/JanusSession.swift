@@ -2,15 +2,14 @@ package import Media
 package import Time
 
 /// Publishes into a VideoRoom of Janus by its API over a WebSocket: makes a session and a handle in it, joins the room with this
-/// side's offer, keeps the session alive, and leaves. What is lost is published again; a WebSocket alone that is lost, claimed back; ICE
-/// is restarted when this side comes to another network.
-/// Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// side's offer, keeps the session alive, and leaves. A lost publication is made again. After the loss of a WebSocket alone, the session is
+/// claimed back. On another network, ICE restarts. Sans-IO: after each call perform the result of `takeOutputs`, and call `tick` at
+/// `nextDeadline`.
 package struct JanusSession: Sendable {
     package enum Output: Sendable, Equatable {
-        /// Open a WebSocket with the subprotocol `janus-protocol`. What becomes of it is passed on with `opened`, `received` and
-        /// `lost`.
+        /// Open a WebSocket with the subprotocol `janus-protocol`. Pass its events on with `opened`, `received` and `lost`.
         case openSocket
-        /// Close it when what was sent has left. Nothing that is heard of it counts any more.
+        /// Close it after all messages have left. Its further events are ignored.
         case closeSocket
         case send(String)
         /// Have a peer offer, and pass that on with `described`.
@@ -24,7 +23,7 @@ package struct JanusSession: Sendable {
         /// Have the peer take the answer to that, or forget it.
         case acceptProposal(sdp: String)
         case abandonProposal
-        /// What went wrong for now.
+        /// The call is lost for now.
         case retrying(why: String)
         /// The server is there again, and the picture went on.
         case resumed
@@ -55,17 +54,17 @@ package struct JanusSession: Sendable {
         case joining(Place, Request)
         case published(Publication)
         case waiting(until: Instant, claiming: Place?)
-        /// The session is being destroyed, and with it the handle. Viewers learn of that, which they do not of a `leave`.
+        /// The session is being destroyed, with its handle. Unlike a `leave`, viewers learn of that.
         case leaving(Request)
         case ended
     }
 
-    /// How long the server may take for an answer.
+    /// The longest time for the server's answer.
     static let patience = Duration.seconds(10)
-    /// The server lets a session lapse that asks for nothing for 60 s.
+    /// The server ends a session without requests for 60 s.
     static let keepAliveInterval = Duration.seconds(25)
     static let farewellTime = Duration.seconds(2)
-    /// How long secrets that were taken before may be refused, until somebody has renewed them.
+    /// The longest time for a renewal of secrets that were accepted before.
     static let renewalTime = Duration.seconds(60)
 
     let server: String
@@ -73,28 +72,28 @@ package struct JanusSession: Sendable {
     var secrets: JanusSecrets
     let codecs: [VideoCodec]
     var state = State.idle
-    /// The last one; of the present peer.
+    /// Of the present peer, the last one.
     var offer: String?
-    /// Whether the server may know this side by addresses that are gone.
+    /// Whether the server may have this side's former addresses.
     var isMigrating = false
     var requests = 0
     var backoff = Backoff(.milliseconds(500)...(.seconds(8)), growingBy: 25)
-    /// Whether the room has ever taken this side in.
+    /// Whether this side was ever in the room.
     var wasPublished = false
-    /// Since when secrets are refused that were taken before.
+    /// When secrets were first refused that were accepted before.
     var refusedSince: Instant?
-    /// Whether the room is given as text: its name, or its number where the server has names. It says so where it differs.
-    var roomIsText: Bool
+    /// Whether the room is given as text: its name, or its number on a server that has names.
+    var roomIsText: Bool { hasChangedType || Int(room) == nil }
+    /// Whether the server has answered that its rooms have names.
     var hasChangedType = false
     var outputs: [Output] = []
 
     /// - Parameters:
     ///   - server: for people.
     ///   - room: its number in decimal digits, or its name.
-    ///   - codecs: that are offered, for people.
+    ///   - codecs: the offered ones, for people.
     package init(server: String, room: String, _ secrets: JanusSecrets, codecs: [VideoCodec]) {
         (self.server, self.room, self.secrets, self.codecs) = (server, room, secrets, codecs)
-        roomIsText = Int(room) == nil
     }
 
     package var nextDeadline: Instant? {
@@ -108,16 +107,13 @@ package struct JanusSession: Sendable {
         }
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - The WebSocket
 
     package mutating func start() { open(claiming: nil) }
 
-    /// Requests from now on have these secrets.
+    /// Sets the secrets of further requests.
     package mutating func renew(_ secrets: JanusSecrets) { self.secrets = secrets }
 
     package mutating func opened(now: Instant) {
@@ -130,11 +126,11 @@ package struct JanusSession: Sendable {
     ///
     /// - Parameters:
     ///   - why: a sentence.
-    ///   - kind: how that ends the call if it has not begun; `failed` if another attempt would fail like this one, later too.
+    ///   - kind: the end of a call that has not begun; `failed` if later attempts would fail in the same way.
     package mutating func lost(_ why: String, _ kind: CallEnd.Kind = .unavailable, now: Instant) {
-        // Where it was there before, another network may answer in its place.
+        // The server was there before: another network may answer in its place.
         let isFinal = kind == .failed && !wasPublished
-        // How long secrets are refused shows only while the server is there.
+        // Only a server that is there refuses secrets.
         if case .opening = state { refusedSince = nil }
         switch state {
         case .idle, .waiting, .ended: break
@@ -187,7 +183,7 @@ package struct JanusSession: Sendable {
         if case .attached(let place) = state { join(place, now) }
     }
 
-    /// There are keys: what is sent arrives.
+    /// There are keys, so media arrive.
     package mutating func connected() { backoff.succeed() }
 
     /// The peer has ended, or there will be none.
@@ -198,7 +194,7 @@ package struct JanusSession: Sendable {
     package mutating func peerEnded(_ why: String, isFinal: Bool, now: Instant) {
         switch state {
         case .idle, .leaving, .ended, .waiting(_, nil): break
-        // It is lost, too: there is nothing to claim.
+        // There is nothing to claim now.
         case .waiting(let until, .some): state = .waiting(until: until, claiming: nil)
         case .opening(.some): state = .opening(claiming: nil)
         case .opening, .creating, .claiming, .attaching, .attached, .joining, .published:
@@ -206,7 +202,7 @@ package struct JanusSession: Sendable {
         }
     }
 
-    /// `ended` follows when the server knows, as far as it must.
+    /// `ended` follows when the server knows, if it has to.
     package mutating func leave(now: Instant) {
         switch state {
         case .leaving, .ended: break
@@ -232,7 +228,7 @@ package struct JanusSession: Sendable {
         return Request(transaction: transaction, until: now + time)
     }
 
-    /// Ends what the server has of this side, if it has anything: with the session goes all of it.
+    /// Ends the session on the server, if there is one, and with it everything else.
     mutating func destroy(_ now: Instant) -> Request? {
         switch state {
         case .attaching(let session, _): ask(.destroy, session: session, for: Self.farewellTime, now)
@@ -251,7 +247,7 @@ package struct JanusSession: Sendable {
         wait(why, claiming: nil, now)
     }
 
-    /// Connects again after a while, with the peer as it is: whoever was away for long is asked at longer intervals.
+    /// Connects again after a while, with the same peer. The intervals grow with each failure.
     mutating func wait(_ why: String, claiming place: Place?, _ now: Instant) {
         state = .waiting(until: now + backoff.fail(), claiming: place)
         outputs += [.closeSocket, .retrying(why: why)]

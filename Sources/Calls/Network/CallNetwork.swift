@@ -1,10 +1,9 @@
 package import HTTP
 import ICE
-import Media
+package import Media
 package import Peers
 package import Posix
 import Synchronization
-import Time
 
 /// The parts that all calls over WebRTC of a sender share: the peers, and the client for requests to servers. Each begins with the first call
 /// that needs it. Close it once.
@@ -22,7 +21,7 @@ package final class CallNetwork: Sendable {
         package init(_ ice: ICEServers, _ media: SentMedia) { (self.ice, self.media) = (ice, media) }
     }
 
-    /// What is to be told of servers and of the machine.
+    /// News about servers and the machine.
     package enum Event: Sendable {
         /// A STUN or TURN server does not work, or works again.
         case server(ServerNews)
@@ -42,10 +41,9 @@ package final class CallNetwork: Sendable {
         var isClosed = false
     }
 
-    /// After this time of silence, servers and peers take a connection for lost (RFC 7675 §5.1); some earlier, and none much later.
+    /// After this silence, servers and peers count a connection as lost (RFC 7675 §5.1); some do earlier, and none much later.
     private static let longestNap = Duration.seconds(30)
 
-    /// Those of all calls.
     package let participants = Participants()
     private let configuration: Configuration
     private let report: @Sendable (Event) -> Void
@@ -58,13 +56,13 @@ package final class CallNetwork: Sendable {
 
     package var media: SentMedia { configuration.media }
 
-    /// The peers if they have begun.
+    /// The peers; nil if they have not begun.
     package var begun: PeerGroup? { parts.withLock(\.peers) }
 
-    /// The peers, which begin if they have not.
+    /// The peers. The first call begins them.
     package func peers() throws -> PeerGroup { try parts.withLock { try peers(in: &$0) } }
 
-    /// The client, which begins, and the peers with it, if it has not.
+    /// The client. The first call begins it, and the peers.
     package func client() throws -> WebClient {
         try parts.withLock { parts in
             if let client = parts.client { return client }
@@ -75,18 +73,18 @@ package final class CallNetwork: Sendable {
         }
     }
 
-    /// - Parameter changed: is called on the network thread when the machine's addresses or routes have changed, once connections from
-    ///   addresses that are gone are cut; not without a client.
+    /// - Parameter changed: called on the network thread after a change of the machine's addresses or routes, when connections from former
+    ///   addresses are cut. Not called without a client.
     package func onNetworkChange(_ changed: @escaping @Sendable () -> Void) {
         parts.withLock { $0.networkChanged = changed }
     }
 
-    /// - Parameter wake: is called on the network thread when the machine was suspended, with for how long.
+    /// - Parameter wake: called on the network thread after a suspend of the machine, with its length.
     package func onSuspend(_ wake: @escaping @Sendable (Duration) -> Void) { parts.withLock { $0.wake = wake } }
 
-    /// The STUN and TURN servers that do not work, as far as is known.
+    /// The STUN and TURN servers that are known to fail.
     ///
-    /// - Parameter calls: those whose media servers may name servers.
+    /// - Parameter calls: the calls whose media servers may name servers.
     package func serverFaults(of calls: [String]) -> [ServerNews] {
         let (prober, named) = parts.withLock { ($0.prober, $0.namedServers) }
         return (prober?.faults ?? []) + (named?.faults(of: calls) ?? [])
@@ -124,7 +122,7 @@ package final class CallNetwork: Sendable {
         }
     }
 
-    /// Has something closed once the peers have ended.
+    /// Closes something after the peers.
     func afterPeers(_ close: @escaping @Sendable () -> Void) {
         let isLate = parts.withLock { parts in
             if !parts.isClosed { parts.followers.append(close) }
@@ -135,10 +133,7 @@ package final class CallNetwork: Sendable {
 
     /// Says goodbye to the peers.
     package func close() {
-        let parts = parts.withLock { parts in
-            defer { parts = Parts(isClosed: true) }
-            return parts
-        }
+        let parts = parts.withLock { exchange(&$0, with: Parts(isClosed: true)) }
         parts.client?.close()
         parts.peers?.close()
         parts.prober?.close()
@@ -155,13 +150,12 @@ package final class CallNetwork: Sendable {
             let trust = try TLSTrust(alsoTrusting: configuration.certificates, toSpeak: .turn)
             parts.tunnels = try ice.startTunnels(trust) { [weak self] in self?.doubtServers() }
         }
-        var group = PeerGroup.Configuration(renditions: media.renditions, target: media.target, ice: ice.configuration)
-        (group.horizon, group.soundHorizon) = (media.horizon, media.soundHorizon)
-        (group.offersSound, group.firstNumber) = (media.offersSound, configuration.firstNumber)
+        var group = PeerGroup.Configuration(media, ice: ice.configuration)
+        group.firstNumber = configuration.firstNumber
+        group.suspended = { [weak self] in self?.slept(for: $0) }
+        group.addressesChanged = { [weak self] in self?.networkChanged(to: $0) }
+        group.serversDoubted = { [weak self] in self?.doubtServers() }
         let peers = try PeerGroup(group, suspends: configuration.suspends())
-        peers.onSuspend { [weak self] in self?.slept(for: $0) }
-        peers.onAddressChange { [weak self] in self?.networkChanged(to: $0) }
-        peers.onDoubt { [weak self] in self?.doubtServers() }
         if !ice.watched.isEmpty { parts.prober = probe(ice.watched, for: peers) }
         media.addSink(peers)
         parts.peers = peers

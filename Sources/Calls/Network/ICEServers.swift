@@ -35,14 +35,9 @@ package struct ICEServers: Sendable {
         _ transport: TURNTransport,
         _ credentials: TURNCredentials
     ) throws(UnresolvedHost) {
-        let relaying: ICEServer.Relaying
-        switch transport {
-        case .udp: relaying = .udp
-        case .tcp: relaying = .tcp
-        case .tls: return secure.append((name, host, port, credentials))
-        }
-        let address = try SocketAddress.resolve(host: host, port: port)
-        add(WatchedServer(name, .turn(address: address.host, port: port, relaying, credentials)))
+        if transport == .tls { return secure.append((name, host, port, credentials)) }
+        let address = try SocketAddress.resolve(host: host, port: port).host
+        add(WatchedServer(name, .turn(address: address, port: port, transport == .udp ? .udp : .tcp, credentials)))
     }
 
     private mutating func add(_ server: WatchedServer) {
@@ -75,20 +70,15 @@ package struct ICEServers: Sendable {
     }
 }
 
-/// Why a relay that is reached by TLS does not answer.
+/// The failure of a relay that is reached by TLS.
 final class TunnelFailure: Sendable {
     private let error = Mutex<WebClientError?>(nil)
 
     /// The last one; nil if there was none.
     var last: WebClientError? { error.withLock(\.self) }
 
-    /// Returns whether it is another one than before.
-    func note(_ failure: WebClientError) -> Bool {
-        error.withLock { error in
-            defer { error = failure }
-            return error != failure
-        }
-    }
+    /// Returns whether it differs from the last one.
+    func note(_ failure: WebClientError) -> Bool { error.withLock { exchange(&$0, with: failure) != failure } }
 }
 
 extension ICEAgent.Configuration {

@@ -4,13 +4,13 @@ package import Peers
 import Posix
 import Synchronization
 
-/// The STUN and TURN servers that media servers name: looks up their addresses, leads to those that are reached by TLS, and probes each
-/// once when it is named. Its login is for one session, and may have ended later.
+/// The STUN and TURN servers that media servers name. It looks up their addresses, makes tunnels to those that are reached by TLS, and
+/// probes each server once, as its login is for one session and may end.
 package final class NamedServers: Sendable {
     private struct State {
-        /// By the call that uses them, and the relay that they lead to.
+        /// By call, and by relay.
         var tunnels: [String: [TURNPlace: Tunnel]] = [:]
-        /// By the call.
+        /// By call.
         var probers: [String: ServerProber] = [:]
         var isClosed = false
     }
@@ -25,11 +25,11 @@ package final class NamedServers: Sendable {
         let port: UInt16
     }
 
-    /// Relays of one call: each costs an allocation for each address of this machine.
+    /// The most relays of one call. Each costs an allocation for each address of this machine.
     private static let mostRelays = 4
 
     private let trust: TLSTrust
-    /// With the servers that the user has named.
+    /// With the user's servers.
     private let configuration: ICEAgent.Configuration
     private let report: @Sendable (CallNetwork.Event) -> Void
     private let state = Mutex(State())
@@ -43,15 +43,14 @@ package final class NamedServers: Sendable {
         (self.trust, self.configuration, self.report) = (trust, configuration, report)
     }
 
-    /// The servers that do not work, as far as is known.
+    /// The servers that are known to fail.
     ///
-    /// - Parameter calls: whose media servers have named them.
+    /// - Parameter calls: the calls whose media servers have named them.
     package func faults(of calls: [String]) -> [ServerNews] {
         state.withLock { state in calls.compactMap { state.probers[$0] } }.flatMap(\.faults)
     }
 
     /// - Parameters:
-    ///   - call: by its name.
     ///   - found: is called once, on a thread of its own.
     package func find(
         _ servers: [NamedICEServer],
@@ -62,7 +61,7 @@ package final class NamedServers: Sendable {
         let stun = hasSTUN ? nil : servers.first { $0.service == .stun }
         let wanted = servers.filter { $0.service != .stun }.prefix(Self.mostRelays) + (stun.map { [$0] } ?? [])
         do throws(SystemError) {
-            // Names take seconds to be looked up.
+            // Looking up names takes seconds.
             _ = try Thread { [self] in
                 let servers = find(Array(wanted), for: call)
                 found(servers.map(\.server))
@@ -94,31 +93,31 @@ package final class NamedServers: Sendable {
         let places = Set(secure.map { TURNPlace(host: $0.host, port: $0.port) })
         let tunnels = lead(to: places, from: loopback, for: call)
         return servers.compactMap { server -> WatchedServer? in
+            let port = server.port
             do throws(UnresolvedHost) {
+                func address() throws(UnresolvedHost) -> String {
+                    try SocketAddress.resolve(host: server.host, port: port).host
+                }
                 switch server.service {
                 case .turn(.tls, let username, let password):
-                    let place = TURNPlace(host: server.host, port: server.port)
-                    guard let (tunnel, failure) = tunnels[place].map({ ($0.tunnel, $0.failure) }) else { return nil }
+                    guard let relay = tunnels[TURNPlace(host: server.host, port: port)] else { return nil }
                     let login = TURNCredentials.password(username: username, password: password)
-                    let relay = ICEServer.turn(address: loopback, port: tunnel.port, .tcp, login)
-                    return WatchedServer(server.name, relay, namedBy: call) {
-                        failure.last.map {
+                    let near = ICEServer.turn(address: loopback, port: relay.tunnel.port, .tcp, login)
+                    return WatchedServer(server.name, near, namedBy: call) {
+                        relay.failure.last.map {
                             "the relay \(server.host), which \(call) names, cannot be used: \($0.sentence(naming: server.name))"
                         }
                     }
                 case .turn(let transport, let username, let password):
-                    let address = try SocketAddress.resolve(host: server.host, port: server.port)
                     let login = TURNCredentials.password(username: username, password: password)
-                    let relaying = transport == .udp ? ICEServer.Relaying.udp : .tcp
-                    let relay = ICEServer.turn(address: address.host, port: server.port, relaying, login)
-                    return WatchedServer(server.name, relay, namedBy: call)
-                case .stun:
-                    let address = try SocketAddress.resolve(host: server.host, port: server.port)
-                    return WatchedServer(
-                        server.name,
-                        .stun(address: address.host, port: server.port),
-                        namedBy: call
+                    let relay = ICEServer.turn(
+                        address: try address(),
+                        port: port,
+                        transport == .udp ? .udp : .tcp,
+                        login
                     )
+                    return WatchedServer(server.name, relay, namedBy: call)
+                case .stun: return WatchedServer(server.name, .stun(address: try address(), port: port), namedBy: call)
                 }
             } catch {
                 report(.note("\(call) names a relay that cannot be used: \(error)"))
@@ -127,7 +126,7 @@ package final class NamedServers: Sendable {
         }
     }
 
-    /// Has tunnels to these relays, and no others.
+    /// Makes tunnels to these relays, and closes all others of the call.
     private func lead(
         to places: Set<TURNPlace>,
         from loopback: String,
@@ -157,12 +156,9 @@ package final class NamedServers: Sendable {
 
     /// Ends the probes and the tunnels. Call it after the peers have ended.
     package func close() {
-        let (probers, tunnels) = state.withLock { state in
-            defer { state = State(isClosed: true) }
-            return (Array(state.probers.values), state.tunnels.values.flatMap(\.values))
-        }
-        for prober in probers { prober.close() }
-        for tunnel in tunnels { tunnel.tunnel.close() }
+        let state = state.withLock { exchange(&$0, with: State(isClosed: true)) }
+        for prober in state.probers.values { prober.close() }
+        for tunnel in state.tunnels.values.flatMap(\.values) { tunnel.tunnel.close() }
     }
 }
 

@@ -1,21 +1,21 @@
 import Time
 
-/// Tells from refused datagrams (ICMP port unreachable) whether anybody listens on the receiver's port.
+/// Finds out from refused datagrams (ICMP port unreachable) whether a program listens on the receiver's port.
 ///
-/// A refusal says that nobody does. From then on a probe is sent now and then, even if no picture is; if no refusal follows
-/// a probe or a packet, somebody has come.
+/// After a refusal, none does. From then on probes are sent now and then, even without a picture. If no refusal follows a probe or a
+/// packet, a listener has come.
 struct ListenerWatch {
     enum Event { case probe, appeared }
 
     private enum State {
         case listening
-        /// A datagram was refused at the first instant, and the next one was sent at the second; nil before it was.
+        /// A datagram was refused at the first instant. The next one was sent at the second; nil before that.
         case refused(at: Instant, sentAt: Instant?)
     }
 
     /// The time between a refusal and the next probe.
     private let probeInterval: Duration
-    /// How long no refusal must follow a datagram until somebody is taken to listen.
+    /// The time without a refusal after a datagram that means a listener.
     private let silence: Duration
     private var state = State.listening
 
@@ -50,7 +50,7 @@ struct ListenerWatch {
         }
     }
 
-    /// What to do when the deadline has come. A probe must be followed by `sent(at:)`.
+    /// The event that is due. After a probe, call `sent(at:)`.
     mutating func poll(at now: Instant) -> Event? {
         guard let nextDeadline, now >= nextDeadline else { return nil }
         if case .refused(_, nil) = state { return .probe }

@@ -4,16 +4,16 @@ package import Posix
 /// A call over plain RTP: the stream, from its first packet to its goodbye.
 package final class PlainCall: Call {
     package static let kind = "rtp"
-    /// Where RTP may come from, as RTCP has the port after it.
+    /// The possible local ports, as RTCP has the port after that of RTP.
     package static let localPorts: ClosedRange<UInt16> = 1...65534
 
     private let host: CallHost
     private let stream: PlainRTPCall
 
     /// - Parameters:
-    ///   - localPort: where RTP comes from; nil for any.
+    ///   - localPort: of RTP; nil for any.
     ///   - publish: gets the session description, for a receiver to open.
-    /// - Throws: a `CallEnd`, or what `publish` throws.
+    /// - Throws: a `CallEnd`, or an error of `publish`.
     init(
         to destination: RTPDestination,
         at receiver: SocketAddress,
@@ -24,17 +24,8 @@ package final class PlainCall: Call {
         self.host = host
         let media = host.media
         let rendition = media.renditions[0]
-        stream = try PlainRTPCall(
-            to: receiver,
-            rendition,
-            target: media.target,
-            hasSound: media.offersSound(),
-            localPort: localPort,
-            keyframeInterval: media.keyframeInterval,
-            horizon: media.horizon,
-            soundHorizon: media.soundHorizon
-        )
-        do { try publish(sdp) } catch {
+        stream = try PlainRTPCall(to: receiver, media, localPort: localPort)
+        do { try publish(stream.sessionDescription) } catch {
             stream.close()
             throw error
         }
@@ -54,7 +45,7 @@ package final class PlainCall: Call {
     package var facts: CallFacts {
         var facts = CallFacts()
         let statistics = stream.statistics
-        (facts.sdp, facts.sent) = (sdp, statistics)
+        (facts.sdp, facts.sent) = (stream.sessionDescription, statistics)
         facts.trouble = statistics.receiverListening ? nil : "nobody listens there"
         return facts
     }
@@ -66,16 +57,14 @@ package final class PlainCall: Call {
         }
         return port
     }
-
-    private var sdp: String { stream.sessionDescription(frameRate: host.media.renditions[0].framesPerSecond) }
 }
 
 extension CallKind {
     /// Receivers of plain RTP.
     ///
     /// - Parameters:
-    ///   - localPort: where RTP comes from, for a call of a sender's start; nil for any. Later ones are given theirs as `localPort`.
-    ///   - publisher: for a call of the start, makes what publishes its session description.
+    ///   - localPort: of RTP, for a call of a sender's start; nil for any. Calls added later have theirs as the setting `localPort`.
+    ///   - publisher: makes the publisher of the session description, for a call of the start.
     package static func plainRTP(
         localPort: UInt16? = nil,
         publisher: @escaping @Sendable () throws -> @Sendable (String) throws -> Void = { { _ in } }
@@ -108,7 +97,7 @@ extension RTPDestination {
     /// Looks up the host, which may take seconds.
     package func resolve() throws(CallEnd) -> SocketAddress {
         do throws(UnresolvedHost) { return try SocketAddress.resolve(host: host, port: port) } catch {
-            throw .unresolved(error)
+            throw CallEnd(.unavailable, "\(error)", reason: .failed)
         }
     }
 }

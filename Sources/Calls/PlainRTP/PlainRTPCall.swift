@@ -8,22 +8,17 @@ package import Time
 
 /// A video stream to one address over plain RTP: a session, its two sockets and its thread.
 ///
-/// `send` is called by the encoder's thread and sends at once what the pace allows. What must wait is sent by a thread
-/// of the call's own, which also takes the receiver's feedback. Close the call: until then its thread keeps it alive.
+/// The encoder's thread calls `send`, which sends at once as much as the pace allows. A thread of the call sends the rest, and receives
+/// feedback. Close the call: until then its thread keeps it alive.
 package final class PlainRTPCall: MediaSink {
     /// The sender makes no frame while the packets of earlier frames need longer than this to leave.
     private static let longestBacklog = Duration.milliseconds(100)
 
-    /// What the receiver gets.
-    private let rendition: Rendition
-    private let target: TargetBitrate
-    /// Where RTP goes. RTCP goes to the port after it.
+    private let media: SentMedia
+    /// Of RTP. RTCP goes to the port after it.
     package let receiver: SocketAddress
-    /// Where RTP comes from. RTCP comes from the port after it.
+    /// Of RTP. RTCP comes from the port after it.
     package let localAddress: SocketAddress
-    private let multicastTTL: UInt8
-    private let keyframeInterval: Duration?
-    private let (horizon, soundHorizon): (@Sendable () -> Instant?, @Sendable () -> Instant?)
     private let ports: PortPair
     /// Of sound; empty for a call without.
     private let soundSockets: [Int32]
@@ -36,17 +31,17 @@ package final class PlainRTPCall: MediaSink {
         var session: PlainRTPSession
         /// Nil for a call without sound.
         var sound: PlainRTPSound?
-        /// Packets handed out by the session, of which the system took some.
+        /// Packets of the session, of which the system took some.
         var packets = DatagramBatch()
         var packetsTaken = 0
         var reports = DatagramBatch()
-        /// Pictures that were taken before this instant are not sent any more.
+        /// Pictures from before this instant are not sent any more.
         var horizon: Instant?
-        /// What the network thread does.
+        /// The state of the network thread.
         var activity = Activity.works
-        /// A frame was dropped, so that nothing can be decoded before the next keyframe.
+        /// Whether a frame was dropped. Nothing can be decoded before the next keyframe then.
         var isIncomplete = false
-        /// The demand of which the sender was told last.
+        /// The last demand that the sender knows.
         var demand = Demand.none
         var isClosed = false
 
@@ -57,13 +52,13 @@ package final class PlainRTPCall: MediaSink {
             case sleeps(until: Instant?)
         }
 
-        /// The system's send buffer is full.
+        /// Whether the system's send buffer is full.
         var isBlocked: Bool { packetsTaken < packets.count }
 
         /// When there is something to send; nil while there is not.
         var nextDeadline: Instant? { earliest(session.nextDeadline, isClosed ? nil : sound?.nextDeadline) }
 
-        /// Whether a picture of that instant is not to be sent any more.
+        /// Whether a picture of that instant must not be sent any more.
         func isPast(_ instant: Instant) -> Bool { horizon.map { instant < $0 } ?? false }
 
         /// Whether the network thread must be woken because it sleeps beyond its next deadline. The answer is given once.
@@ -83,38 +78,21 @@ package final class PlainRTPCall: MediaSink {
     /// Opens the sockets and starts the thread.
     ///
     /// - Parameters:
-    ///   - receiver: where RTP goes; RTCP goes to the port after it.
-    ///   - rendition: what the receiver gets.
-    ///   - target: the encoder's; packets leave at up to five times that.
-    ///   - localPort: where RTP comes from, 1…65534, and RTCP from the port after it; nil chooses an even one.
-    ///   - multicastTTL: how many routers packets to a multicast group may pass.
-    ///   - keyframeInterval: how far keyframes may be apart for a receiver that cannot ask for one; nil for one that can.
-    ///   - hasSound: whether sound goes to the two ports after those of pictures, if there are any.
-    ///   - horizon: the instant before which no picture may have been taken that is sent now; nil for none.
-    ///   - soundHorizon: the same of sound.
-    package init(
-        to receiver: SocketAddress,
-        _ rendition: Rendition,
-        target: TargetBitrate,
-        hasSound: Bool = false,
-        localPort: UInt16? = nil,
-        multicastTTL: UInt8 = 1,
-        keyframeInterval: Duration? = nil,
-        horizon: @escaping @Sendable () -> Instant? = { nil },
-        soundHorizon: @escaping @Sendable () -> Instant? = { nil }
-    ) throws(CallEnd) {
-        (self.rendition, self.target) = (rendition, target)
-        self.keyframeInterval = keyframeInterval
-        (self.horizon, self.soundHorizon) = (horizon, soundHorizon)
-        (self.receiver, self.multicastTTL) = (receiver, multicastTTL)
-        ports = try PortPair(to: receiver, localPort: localPort, multicastTTL: multicastTTL)
+    ///   - receiver: for RTP. RTCP goes to the port after it.
+    ///   - media: its first rendition is sent. Packets leave at up to five times the target. Sound goes to the two ports after those of
+    ///     pictures, if there are any.
+    ///   - localPort: of RTP, 1…65534. RTCP comes from the port after it. Nil chooses an even one.
+    package init(to receiver: SocketAddress, _ media: SentMedia, localPort: UInt16? = nil) throws(CallEnd) {
+        (self.receiver, self.media) = (receiver, media)
+        ports = try PortPair(to: receiver, localPort: localPort)
         var random = SystemRandomNumberGenerator()
         let clock = ClockReading(monotonic: MonotonicClock.now(), wall: MonotonicClock.wallClock())
+        let hasSound = media.offersSound() && PlainRTPSound.fits(besides: receiver.port, from: localPort)
         let session = PlainRTPSession(
             PlainRTPSession.Configuration(
-                codec: rendition.codec,
-                targetBitrate: UInt64(target.bitsPerSecond),
-                hasSound: hasSound && PlainRTPSound.fits(besides: receiver.port, from: localPort)
+                codec: media.renditions[0].codec,
+                targetBitrate: UInt64(media.target.bitsPerSecond),
+                hasSound: hasSound
             ),
             clock: clock,
             isMulticast: receiver.isMulticast,
@@ -122,11 +100,10 @@ package final class PlainRTPCall: MediaSink {
             using: &random
         )
         var sound: PlainRTPSound?
-        if hasSound, PlainRTPSound.fits(besides: receiver.port, from: localPort) {
+        if hasSound {
             sound = try PlainRTPSound(
                 besides: receiver,
                 from: localPort,
-                multicastTTL: multicastTTL,
                 name: session.canonicalName,
                 clock: clock,
                 using: &random
@@ -148,11 +125,11 @@ package final class PlainRTPCall: MediaSink {
     package func setWaker(_ wake: @escaping @Sendable () -> Void) { waker.withLock { $0 = wake } }
 
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
-        rendition == self.rendition.id ? state.withLock { demand(&$0, at: now) } : .none
+        rendition == media.renditions[0].id ? state.withLock { demand(&$0, at: now) } : .none
     }
 
-    /// Packetizes one encoded frame and sends what the pace allows. The frame is dropped, and a keyframe demanded, if too much
-    /// waits or its picture is beyond the horizon.
+    /// Packetizes one encoded frame, and sends as much as the pace allows. If too much waits, or the picture is beyond the horizon, the frame
+    /// is dropped and a keyframe demanded.
     package func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
@@ -185,12 +162,12 @@ package final class PlainRTPCall: MediaSink {
         }
     }
 
-    /// Sends a packet of sound, unless it was heard before the horizon.
+    /// Sends a packet of sound, unless it is from before the horizon.
     package func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let packet = packet.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let mustWake = state.withLock { state in
-            guard !state.isClosed, soundHorizon().map({ sound.capturedAt >= $0 }) ?? true else { return false }
+            guard !state.isClosed, media.soundHorizon().map({ sound.capturedAt >= $0 }) ?? true else { return false }
             state.sound?.send(packet, sound, now: now)
             return state.takesWake()
         }
@@ -201,19 +178,15 @@ package final class PlainRTPCall: MediaSink {
         guard state.session.receiverListening, !state.isClosed else { return .none }
         let backlog = state.session.backlog(at: now)
         let link = state.session.linkRate.map { RenditionCapacity.Link(estimate: $0, backlog: backlog) }
-        let capacity = RenditionCapacity(
-            link.map { [$0] } ?? [],
-            most: target.bitsPerSecond,
-            at: now
-        )
+        let capacity = RenditionCapacity(link.map { [$0] } ?? [], most: media.target.bitsPerSecond, at: now)
         return Demand(
             isWanted: true,
             keyframeAt: state.session.keyframeAt,
-            keyframeInterval: keyframeInterval,
+            keyframeInterval: media.keyframeInterval,
             isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
             limit: capacity.limit,
             linkRate: capacity.linkRate,
-            // Not every plain receiver, or what it feeds, takes a picture of another size.
+            // Not every plain receiver takes a picture of another size, nor does every program behind it.
             keepsSize: true
         )
     }
@@ -223,14 +196,14 @@ package final class PlainRTPCall: MediaSink {
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
     /// The session description for the receiver to open.
-    package func sessionDescription(frameRate: Int? = nil) -> String {
+    package var sessionDescription: String {
         state.withLock { state in
             followTarget(&state)
-            return state.session.description(
+            return state.session.configuration.description(
+                state.session.ssrc,
                 for: receiver,
                 from: localAddress,
-                multicastTTL: multicastTTL,
-                frameRate: frameRate
+                frameRate: media.renditions[0].framesPerSecond
             )
         }
     }
@@ -253,7 +226,7 @@ package final class PlainRTPCall: MediaSink {
     // MARK: - Sending, under the lock
 
     private func forgetPast(_ state: inout State) {
-        guard let horizon = horizon(), state.horizon.map({ $0 < horizon }) ?? true else { return }
+        guard let horizon = media.horizon(), state.horizon.map({ $0 < horizon }) ?? true else { return }
         state.horizon = horizon
         state.session.forget(takenBefore: horizon, isCut: state.isBlocked)
         state.packets.removeAll()
@@ -275,18 +248,12 @@ package final class PlainRTPCall: MediaSink {
     }
 
     private func followTarget(_ state: inout State) {
-        let bitrate = UInt64(target.bitsPerSecond)
+        let bitrate = UInt64(media.target.bitsPerSecond)
         if bitrate != state.session.configuration.targetBitrate { state.session.setTargetBitrate(bitrate) }
     }
 
-    private func flushSound(_ state: inout State, now: Instant) {
-        if state.isClosed { return }
-        forgetPastSound(&state)
-        state.sound?.flush(now: now)
-    }
-
     private func forgetPastSound(_ state: inout State) {
-        if let horizon = soundHorizon() { state.sound?.forget(heardBefore: horizon) }
+        if let horizon = media.soundHorizon() { state.sound?.forget(heardBefore: horizon) }
     }
 
     private func takeRefusal(_ state: inout State, now: Instant) {
@@ -344,7 +311,10 @@ package final class PlainRTPCall: MediaSink {
             let now: Instant = MonotonicClock.now()
             let (isClosed, isBlocked, isNews, deadline) = state.withLock { state in
                 flush(&state, now: now)
-                flushSound(&state, now: now)
+                if !state.isClosed {
+                    forgetPastSound(&state)
+                    state.sound?.flush(now: now)
+                }
                 let isBlocked = state.isBlocked
                 let deadline = isBlocked ? nil : state.nextDeadline
                 state.activity = isBlocked ? .works : .sleeps(until: deadline)
@@ -372,7 +342,7 @@ package final class PlainRTPCall: MediaSink {
         }
     }
 
-    /// Takes what came, up to a limit, so that a flood cannot keep the thread from sending.
+    /// Receives datagrams up to a limit, so that a flood cannot keep the thread from sending.
     private func receive(from socket: borrowing UDPSocket, _ buffer: inout [UInt8]) {
         for _ in 0..<64 {
             do throws(SystemError) {

@@ -2,44 +2,23 @@ import Media
 import Posix
 import RTP
 
-extension PlainRTPSession {
+extension PlainRTPSession.Configuration {
     /// The session description (RFC 8866), for a receiver to open.
     ///
-    /// - Parameters: as of `Configuration.description`.
-    func description(
-        for receiver: SocketAddress,
-        from sender: SocketAddress,
-        multicastTTL: UInt8,
-        frameRate: Int?
-    ) -> String {
-        configuration.description(
-            ssrc,
-            for: receiver,
-            from: sender,
-            multicastTTL: multicastTTL,
-            frameRate: frameRate
-        )
-    }
-}
-
-extension PlainRTPSession.Configuration {
-    /// The description of a session.
-    ///
     /// - Parameters:
-    ///   - number: of the session, for its sender to tell it from others.
-    ///   - receiver: where the receiver listens; RTCP goes to the next port.
-    ///   - sender: where the packets come from.
-    ///   - multicastTTL: routers that packets to an IPv4 group may pass.
-    ///   - frameRate: pictures a second; nil says nothing.
+    ///   - number: the session's, by which its sender tells it from others.
+    ///   - receiver: for RTP; RTCP goes to the next port.
+    ///   - sender: the local address.
+    ///   - frameRate: pictures a second.
     func description(
         _ number: UInt32,
         for receiver: SocketAddress,
         from sender: SocketAddress,
-        multicastTTL: UInt8,
-        frameRate: Int?
+        frameRate: Int
     ) -> String {
-        // RFC 8866 §5.7: an IPv4 group carries its scope; an IPv6 group has it in the address.
-        let scope = receiver.isMulticast && !receiver.isIPv6 ? "/\(multicastTTL)" : ""
+        // RFC 8866 §5.7: an IPv4 group carries its scope; an IPv6 group has it in the address. One hop is the system's default.
+        let scope = receiver.isMulticast && !receiver.isIPv6 ? "/1" : ""
+        let payloadType = Self.payloadType
         var lines = [
             "v=0",
             "o=- \(number) 1 \(sender.network)",
@@ -54,8 +33,7 @@ extension PlainRTPSession.Configuration {
         if let formatParameters { lines.append("a=fmtp:\(payloadType) \(formatParameters)") }
         lines += ["nack", "nack pli", "ccm fir"].map { "a=rtcp-fb:\(payloadType) \($0)" }
         lines.append("a=extmap:\(Self.colourSpace) http://www.webrtc.org/experiments/rtp-hdrext/color-space")
-        if let frameRate { lines.append("a=framerate:\(frameRate)") }
-        lines.append("a=recvonly")
+        lines += ["a=framerate:\(frameRate)", "a=recvonly"]
         if hasSound {
             let payloadType = PlainRTPSound.payloadType
             lines += [
@@ -70,10 +48,10 @@ extension PlainRTPSession.Configuration {
     /// The identifier of the header extension that tells the matrix.
     static let colourSpace: UInt8 = 1
 
-    /// What stands in the `fmtp` line of sound (RFC 7587 §6.1).
+    /// The parameters in the `fmtp` line of sound (RFC 7587 §6.1).
     static let soundParameters = "sprop-stereo=1;stereo=1;useinbandfec=1"
 
-    /// What stands in the `fmtp` line; nil for none.
+    /// The parameters in the `fmtp` line; nil for none.
     var formatParameters: String? {
         switch codec {
         case .vp8: nil

@@ -1,14 +1,14 @@
 package import Media
 import Posix
 
-/// Programs that take plain RTP, and what each of them has to be told.
+/// Programs that receive plain RTP, with the configuration for each of them.
 package enum PlainRTPReceiver: String, CaseIterable, Sendable {
     /// A mountpoint of its Streaming plugin.
     case janus
     case ffmpeg, gstreamer, vlc
     case mediamtx
 
-    /// Lines for the program's configuration, or for a shell on its host, that have it take a call to that host.
+    /// Lines for the program's configuration, or for a shell on its host, with which it receives a call to that host.
     ///
     /// - Parameter hasSound: whether the call has sound too.
     package func instructions(
@@ -27,7 +27,6 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
             1,
             for: address,
             from: address,
-            multicastTTL: 1,
             frameRate: rendition.framesPerSecond
         )
         .split(whereSeparator: \.isNewline).joined(separator: "\n")
@@ -85,7 +84,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
               media = (
                 {
                   type = "video" mid = "v" label = "screen" port = \(address.port) rtcpport = \(address.port + 1)\(group)
-                  pt = \(configuration.payloadType) codec = "\(codec)"\(format)
+                  pt = \(PlainRTPSession.Configuration.payloadType) codec = "\(codec)"\(format)
                 }\(configuration.hasSound ? ",\n" + sound(address, group) : "")
               )
             }
@@ -105,7 +104,7 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
 
     /// As mediamtx.yml has it (docs/2-publish/12-rtp.md of MediaMTX).
     ///
-    /// - Parameter isWithoutSound: whether the call has sound, which this program does not take.
+    /// - Parameter isWithoutSound: whether the sound of the call is left out.
     private static func path(_ address: SocketAddress, _ description: String, isWithoutSound: Bool) -> String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let lines = description.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")

@@ -7,9 +7,9 @@ import Time
 /// After each call that changes it, drain the session with `nextOutput` and call again when `nextDeadline` comes.
 struct PlainRTPSession {
     struct Configuration: Sendable {
+        static let payloadType: UInt8 = 96
+
         var codec: VideoCodec
-        /// 96…127.
-        var payloadType: UInt8 = 96
         /// The encoder's, in bits a second; packets leave at up to five times that.
         var targetBitrate: UInt64 = 2_500_000
         /// Whether the call has sound beside the pictures.
@@ -20,9 +20,9 @@ struct PlainRTPSession {
 
     /// Bytes of an RTP packet with its header.
     private static let maximumPacketSize = 1200
-    /// Bytes that the header extension of the colour space takes.
+    /// Bytes of the header extension of the colour space.
     private static let extensionSize = 12
-    /// Packets that wait, or can be sent again: room for a keyframe of 4 MB.
+    /// The most packets that wait, or can be sent again: room for a keyframe of 4 MB.
     private static let capacity = 4096
 
     private(set) var configuration: Configuration
@@ -56,7 +56,7 @@ struct PlainRTPSession {
             [
                 (
                     .init(
-                        payloadType: configuration.payloadType,
+                        payloadType: Configuration.payloadType,
                         retransmissionPayloadType: nil,
                         extensions: HeaderExtensions(colourSpace: Configuration.colourSpace)
                     ),
@@ -92,10 +92,10 @@ struct PlainRTPSession {
         if frame.isKeyframe { keyframeRequests.keyframeSent(at: now) }
     }
 
-    /// Drops the frames of pictures that were taken before an instant, which must not be seen any more. A receiver that misses
-    /// one of them needs a keyframe.
+    /// Drops the frames of pictures from before an instant, which must not be seen any more. A receiver that misses one of them needs a
+    /// keyframe.
     ///
-    /// - Parameter isCut: whether packets that were handed out are dropped.
+    /// - Parameter isCut: whether packets that `nextOutput` has given are dropped.
     mutating func forget(takenBefore instant: Instant, isCut: Bool) {
         let isMissed = isCut || stream.waitingSize > 0
         if history.forget(takenBefore: instant), isMissed { keyframeRequests.request() }
@@ -113,22 +113,22 @@ struct PlainRTPSession {
         if listener.heard() || stream.statistics.keyframeRequests > before { keyframeRequests.request() }
     }
 
-    /// The receiver's host refused a datagram: nobody listens on the port.
+    /// The receiver's host refused a datagram: no program listens on the port.
     mutating func refused(now: Instant) { listener.refused(at: now) }
 
     /// False while the receiver's host refuses packets.
     var receiverListening: Bool { listener.isListening }
 
-    /// The system would not send a packet that was handed out.
+    /// The system would not send a packet.
     mutating func packetFailed() { counted.packetsFailed += 1 }
 
-    /// From when on a requested keyframe may be made; nil while none is requested. May lie in the past.
+    /// The earliest time for a requested keyframe; nil without a request. May lie in the past.
     var keyframeAt: Instant? { keyframeRequests.nextDeadline }
 
     /// The receiver misses a frame.
     mutating func requestKeyframe() { keyframeRequests.request() }
 
-    /// Appends the datagrams that may be sent at `now` to the RTP port, of which an empty one is a probe, and to the RTCP port.
+    /// Appends the datagrams that may be sent at `now` to the RTP port and to the RTCP port. An empty one is a probe.
     mutating func nextOutput(now: Instant, rtp: inout DatagramBatch, rtcp: inout DatagramBatch) {
         let before = rtp.count
         while !hasEnded, rtp.append({ bundle.writeNext(at: now, to: &$0) }) {}
@@ -147,7 +147,7 @@ struct PlainRTPSession {
     /// How long until the last waiting packet has left.
     func backlog(at now: Instant) -> Duration { bundle.backlog(at: now) }
 
-    /// What the receiver's reports show that the link carries, in bits a second; nil while they show no limit.
+    /// The link's capacity by the receiver's reports, in bits a second; nil while they show no limit.
     var linkRate: Double? { bundle.linkRate }
 
     /// Changes the encoder's target, in bits a second, and the pace with it.

@@ -4,12 +4,10 @@ import Posix
 import RTP
 import Time
 
-/// The sound of a plain RTP call: a stream of its own beside that of pictures, to the two ports after theirs. One thread at a time
-/// uses it.
-///
-/// Packets leave at once, and those that the system does not take are lost.
+/// The sound of a plain RTP call: a stream to the two ports after those of pictures. One thread at a time uses it. Packets leave at once.
+/// Those that the system does not take are lost.
 final class PlainRTPSound {
-    /// How far its ports are behind those of pictures, at both ends.
+    /// The distance of its ports from those of pictures, at both ends.
     static let portOffset: UInt16 = 2
     static let payloadType: UInt8 = 111
     /// Bytes of an RTP packet with its header.
@@ -26,24 +24,19 @@ final class PlainRTPSound {
     private var (packets, reports) = (DatagramBatch(), DatagramBatch())
 
     /// - Parameters:
-    ///   - receiver: where pictures go; its port is 65532 at the most.
-    ///   - localPort: where they come from, 1…65532; nil chooses another.
-    ///   - name: the canonical name of both streams, by which receivers know that they belong together.
-    ///   - clock: of both, so that they play together.
+    ///   - receiver: for pictures; its port is 65532 at the most.
+    ///   - localPort: that of pictures, 1…65532; nil chooses another.
+    ///   - name: the canonical name of both streams, which tells receivers that they belong together.
+    ///   - clock: that of both, so that they play together.
     init(
         besides receiver: SocketAddress,
         from localPort: UInt16?,
-        multicastTTL: UInt8,
         name: String,
         clock: ClockReading,
         using random: inout some RandomNumberGenerator
     ) throws(CallEnd) {
         self.receiver = Self.address(besides: receiver)
-        ports = try PortPair(
-            to: self.receiver,
-            localPort: localPort.map { $0 + Self.portOffset },
-            multicastTTL: multicastTTL
-        )
+        ports = try PortPair(to: self.receiver, localPort: localPort.map { $0 + Self.portOffset })
         bundle = StreamBundle(
             [(.init(payloadType: Self.payloadType, retransmissionPayloadType: nil), history)],
             name: name,
@@ -60,10 +53,10 @@ final class PlainRTPSound {
         max(port, localPort ?? 1) <= UInt16.max - 1 - portOffset
     }
 
-    /// Its sockets, by which the receiver says something.
+    /// Its sockets, to wait for feedback.
     var sockets: [Int32] { [ports.rtp.raw, ports.rtcp.raw] }
 
-    /// Where sound goes.
+    /// The receiver's address for sound.
     static func address(besides receiver: SocketAddress) -> SocketAddress {
         var address = receiver
         address.port += portOffset
@@ -77,13 +70,13 @@ final class PlainRTPSound {
         flush(now: now)
     }
 
-    /// What was heard before an instant is not sent any more, and not again.
+    /// Sound from before an instant is not sent any more, and not again.
     func forget(heardBefore instant: Instant) { _ = history.forget(takenBefore: instant) }
 
-    /// Takes what the receiver says, up to a limit. What is malformed has no effect.
+    /// Receives feedback, up to a limit. Malformed feedback has no effect.
     func receive(_ buffer: inout [UInt8], now: Instant) {
         for _ in 0..<64 {
-            // That packets are refused is known by those of pictures.
+            // Refusals show on the port of pictures.
             let datagram = (try? ports.rtp.receive(into: &buffer)) ?? (try? ports.rtcp.receive(into: &buffer))
             guard let (count, source) = datagram else { break }
             guard receiver.isMulticast || source.bytes == receiver.bytes else { continue }
@@ -95,10 +88,10 @@ final class PlainRTPSound {
         flush(now: now)
     }
 
-    /// When `flush` has something to send; nil while it has not.
+    /// When `flush` has something to send; nil if it has nothing.
     var nextDeadline: Instant? { bundle.nextDeadline }
 
-    /// Sends what is due.
+    /// Sends due packets.
     func flush(now: Instant) {
         while packets.append({ bundle.writeNext(at: now, to: &$0) }) {}
         reports.append { bundle.writeReport(at: now, to: &$0) }

@@ -1,15 +1,15 @@
-/// Counts of a plain RTP session, and what its receiver reports.
+/// Counts of a plain RTP session, and figures of its receiver.
 package struct PlainRTPStatistics: Equatable, Sendable {
     /// Encoded frames taken.
     package internal(set) var frames: UInt64 = 0
     /// RTP packets sent, and their bytes with RTP headers.
     package internal(set) var packets: UInt64 = 0
     package internal(set) var bytes: UInt64 = 0
-    /// Packets the system would not send.
+    /// Packets that the system would not send.
     package internal(set) var packetsFailed: UInt64 = 0
-    /// Keyframes asked for by receivers, repetitions not counted, and by the session itself.
+    /// Keyframe requests of receivers, without repetitions, and of the session itself.
     package internal(set) var keyframeRequests: UInt64 = 0
-    /// RTCP datagrams that made no sense.
+    /// RTCP datagrams that could not be read.
     package internal(set) var malformedFeedback: UInt64 = 0
     /// False while the receiver's host refuses packets.
     package internal(set) var receiverListening = true

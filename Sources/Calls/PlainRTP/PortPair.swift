@@ -9,7 +9,7 @@ struct PortPair: ~Copyable, Sendable {
     let rtcp: UDPSocket
 
     /// - Parameter localPort: the one for RTP, 1…65534; nil chooses an even one (RFC 3550 §11).
-    init(to receiver: SocketAddress, localPort: UInt16?, multicastTTL: UInt8) throws(CallEnd) {
+    init(to receiver: SocketAddress, localPort: UInt16?) throws(CallEnd) {
         let pair =
             if let localPort {
                 try Self.open(receiver.family, localPort)
@@ -17,12 +17,8 @@ struct PortPair: ~Copyable, Sendable {
                 try Self.openAny(receiver.family)
             }
         do throws(SystemError) {
-            // Room for a keyframe: the pace, not the kernel, decides what waits.
+            // It has room for a keyframe, as the pace and not the kernel makes packets wait.
             try pair.rtp.setSendBuffer(1 << 20)
-            if receiver.isMulticast {
-                try pair.rtp.setMulticastTTL(multicastTTL, family: receiver.family)
-                try pair.rtcp.setMulticastTTL(multicastTTL, family: receiver.family)
-            }
             try pair.rtp.connect(to: receiver)
         } catch {
             throw .sockets(error)
@@ -40,7 +36,10 @@ struct PortPair: ~Copyable, Sendable {
             guard 1...65534 ~= port else { throw SystemError("bind", code: EINVAL) }
             return PortPair(try UDPSocket(family: family, port: port), try UDPSocket(family: family, port: port + 1))
         } catch {
-            throw .localPort(port, error)
+            throw CallEnd(
+                .failed,
+                "the local ports \(port) and \(Int(port) + 1) cannot both be used (\(error.reason)): choose another --local-port"
+            )
         }
     }
 
@@ -55,6 +54,13 @@ struct PortPair: ~Copyable, Sendable {
                 if error.code != EADDRINUSE { throw .sockets(error) }
             }
         }
-        throw .noLocalPorts
+        throw CallEnd(.failed, "no pair of local UDP ports is free: choose one with --local-port")
+    }
+}
+
+extension CallEnd {
+    static func sockets(_ error: SystemError) -> CallEnd {
+        let sentence = "\(error.call) failed on the sockets for RTP (\(error.reason)): see whether the network is up"
+        return CallEnd(.failed, sentence)
     }
 }

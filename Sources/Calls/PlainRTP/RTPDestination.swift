@@ -1,4 +1,4 @@
-/// Where plain RTP goes, as people write it: `rtp://HOST:PORT` or `rtp://[IPV6]:PORT`.
+/// The address of a receiver of plain RTP, as people write it: `rtp://HOST:PORT` or `rtp://[IPV6]:PORT`.
 ///
 /// RTCP goes to the port after that of RTP (RFC 3550 §11), whether that is even or odd.
 package struct RTPDestination: Equatable, Sendable, CustomStringConvertible {

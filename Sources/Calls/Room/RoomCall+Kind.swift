@@ -2,7 +2,7 @@ extension CallKind {
     /// Rooms on servers that speak Socket.IO.
     ///
     /// - Parameters:
-    ///   - name, note: what the other member is told of this side.
+    ///   - name, note: of this side, for the other member.
     package static func room(name: String = "", note: String = "") -> CallKind {
         CallKind(form: "room+https://HOST/ROOM") { text in
             guard text.lowercased().hasPrefix("room+") else { return nil }

@@ -14,9 +14,9 @@ import WebRTC
 /// The room's side runs on the web client's thread, the peer's on the network thread of the peers. Close the call, then both.
 package final class RoomCall: Call {
     private struct State {
-        /// The peer of the other member, if that is there. Signals of earlier peers are ignored.
+        /// The other member's peer. Signals of earlier peers are ignored.
         var peer: PeerConnection?
-        /// The peer whose coming was reported, until its going is.
+        /// The peer that was reported as joined, and not as left.
         var participant: ParticipantID?
         var hasJoined = false
         var isLost = false
@@ -27,23 +27,23 @@ package final class RoomCall: Call {
         var questions = 0
         /// The key by which the other member is recognized later, if it is let in.
         var key: GuestKey?
-        /// When peers were made in the last `openingTime`: each costs an agent of ICE.
+        /// When peers were made in the last `openingTime`. Each costs an agent of ICE.
         var opened: [Instant] = []
         var isOver = false
     }
 
     /// The default path of servers of Socket.IO.
     private static let path = "/socket.io/"
-    /// A server that speaks Socket.IO but says nothing of the room for so long serves no rooms.
+    /// A server of Socket.IO that does not mention the room for so long serves no rooms.
     private static let joinTimeout = Duration.seconds(10)
     private static let leaveTimeout = Duration.seconds(2)
     /// At most `mostOpened` peers are made in `openingTime`.
     private static let (mostOpened, openingTime) = (20, Duration.seconds(10))
-    /// Ignored events that are logged, so that the other member cannot fill the log.
+    /// The most ignored events in the log, so that the other member cannot fill it.
     private static let mostIgnored = 5
 
     private let address: RoomAddress
-    /// Where the other member is, for people.
+    /// The other member's place, for people.
     private var place: String { "room \(address.room)" }
     private let host: CallHost
     private let web: WebClient
@@ -55,9 +55,8 @@ package final class RoomCall: Call {
     /// Begins to join.
     ///
     /// - Parameters:
-    ///   - name, note: what the other member is told of this side.
-    ///   - host: is told what becomes of the call on the web client's thread. With its access control the other member waits until somebody
-    ///     lets it in, unless everybody is let in.
+    ///   - name, note: of this side, for the other member.
+    ///   - host: gets the reports on the web client's thread. Its access control may make the other member knock.
     init(_ address: RoomAddress, name: String, note: String, in host: CallHost) throws {
         let (web, peers) = (try host.network.client(), try host.network.peers())
         (self.address, self.host, self.web, self.peers) = (address, host, web, peers)
@@ -99,7 +98,7 @@ package final class RoomCall: Call {
     // MARK: - The connection
 
     private func take(_ output: SocketClient.Output, _ now: Instant) {
-        // What comes of the goodbye is no news.
+        // Events after the goodbye are no news.
         guard state.withLock({ !$0.isOver }) else { return }
         switch output {
         case .transport: break
@@ -117,18 +116,15 @@ package final class RoomCall: Call {
             change { session, now in session.received(event, now: now) }
         case .disconnected(let reason, let retryAt):
             let sentence = reason.sentence(about: "\(address.server)")
-            let (isFirst, hasJoined) = state.withLock { state in
-                defer { state.isLost = true }
-                return (!state.isLost, state.hasJoined)
-            }
+            let (isFirst, hasJoined) = state.withLock { (!exchange(&$0.isLost, with: true), $0.hasJoined) }
             if retryAt == nil || !hasJoined { return end(CallEnd(.unavailable, sentence)) }
             if isFirst { host.tell(.away(why: sentence, isNews: true), "\(sentence); trying again") }
             change { session, now in session.lost(now: now) }
         }
     }
 
-    /// Why an offer cannot be answered; nil if it can, and for all other events. Nobody is asked about an offer that cannot, and no
-    /// connected peer gives way to it.
+    /// The reason why an offer cannot be answered; nil if it can, and for other events. Nobody is asked about such an offer, and no connected
+    /// peer gives way to it.
     private func flaw(of event: RoomEvent) -> String? {
         guard case .message(_, let data) = event, case .offer(let sdp)? = RoomMessage(data) else { return nil }
         do {
@@ -163,10 +159,10 @@ package final class RoomCall: Call {
         case .offer: openPeer()?.offer()
         case .acceptOffer(let sdp): openPeer()?.answer(sdp)
         case .acceptAnswer(let sdp): state.withLock(\.peer)?.accept(sdp)
-        case .addCandidate(let line, _, _): state.withLock(\.peer)?.add(candidate: line)
+        case .addCandidate(let line): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
-            let key = GuestKey(of: "\(certificate)")
+            let key = GuestKey(sha256(of: "\(certificate)"))
             guard host.access.asks, host.access.read({ $0.guest(key) }) != nil else { break }
             state.withLock { $0.key = key }
             change { session, _ in session.recognized() }
@@ -185,9 +181,7 @@ package final class RoomCall: Call {
             let id = state.withLock { $0.participant.take() }
             tellLeft(id, why ?? reason.deed, reason)
         case .turnedAway:
-            let now: Instant = MonotonicClock.now()
-            let isDue = host.access.atGate { $0.isToldRefusal(of: "\(address)", now: now) }
-            if isDue {
+            if host.access.atGate({ $0.isToldRefusal(of: "\(address)", now: $1) }) {
                 host.tell(
                     .refused(CallReport.Participant(nil), .busy),
                     "a third member of the room was told that this side is busy"
@@ -209,17 +203,14 @@ package final class RoomCall: Call {
     /// Tells that the other member is gone, or that there is no call with it.
     ///
     /// - Parameters:
-    ///   - id: the one of its coming; nil if it was never connected.
+    ///   - id: nil if it was never connected.
     ///   - why: the rest of a sentence about it.
     private func tellLeft(_ id: ParticipantID?, _ why: String, _ reason: EndReason) {
         host.tell(.left(CallReport.Participant(id), reason), "the other member of the room \(why)")
     }
 
     private func end(_ end: CallEnd?) {
-        let wasOver = state.withLock { state in
-            defer { state.isOver = true }
-            return state.isOver
-        }
+        let wasOver = state.withLock { exchange(&$0.isOver, with: true) }
         if wasOver { return }
         connection.withLock { $0.take() }?.close()
         closePeer()
@@ -234,10 +225,10 @@ package final class RoomCall: Call {
 
     // MARK: - The other member
 
-    /// Has somebody asked whether the other member is let in, unless it is known.
+    /// Knocks for the other member, unless it is a guest.
     private func ask(name: String, note: String, _ certificate: Fingerprint?) {
         guard host.access.asks else { return }
-        let key = certificate.flatMap { GuestKey(of: "\($0)") }
+        let key = certificate.flatMap { GuestKey(sha256(of: "\($0)")) }
         let question = state.withLock { state in
             (state.key, state.knock) = (key, nil)
             state.questions += 1
@@ -268,7 +259,7 @@ package final class RoomCall: Call {
         }
     }
 
-    /// Nil if the other member asks for too many.
+    /// Returns nil if the other member asks for too many.
     private func openPeer() -> PeerConnection? {
         let now: Instant = MonotonicClock.now()
         let mayOpen = state.withLock { state in
@@ -304,11 +295,8 @@ package final class RoomCall: Call {
         case .found, .gathered, .proposed, .migrating: break
         case .connected(let codec):
             let id = peer.id
-            let former = state.withLock { state in
-                defer { state.participant = id }
-                return state.participant
-            }
-            // The other member has come again, and nothing told that it had gone.
+            let former = state.withLock { exchange(&$0.participant, with: id) }
+            // The other member has come again after an unnoticed end.
             if let former, former != id { tellLeft(former, EndReason.lost.deed, .lost) }
             // It may only show its own picture.
             let deed = codec.map { "looks in, \($0.rawValue)" } ?? "is there, and does not look in"

@@ -1,35 +1,34 @@
 package import JSON
 package import SocketIO
 
-/// What a client and the server of one-to-one rooms tell each other, each as an event of Socket.IO.
+/// An event of Socket.IO between a client and the server of one-to-one rooms.
 package enum RoomEvent: Sendable, Equatable {
     // By clients.
     case join(room: String)
     case leave(room: String)
-    // By the server, to the one that it is about, with the id of that connection.
+    // By the server, to the client that it is about, with the id of its connection.
     case joined(room: String, id: String)
     case leaved(room: String, id: String)
     case full(room: String, id: String)
-    // By the server, to the other one, with the id of the one that it is about.
+    // By the server, to the other client, with the id of the one that it is about.
     case otherJoined(room: String, id: String)
     case bye(room: String, id: String)
-    /// By a server with more than two seats in a room: the id of the one that has sent the message which comes next. Programs that do
-    /// not know this event pass over it.
+    /// By a server with more than two seats in a room: the id of the sender of the next message. Other programs ignore this event.
     case sender(room: String, id: String)
-    /// By either: what the members tell each other, which the server passes on as it is.
+    /// By either: a message of the members, which the server passes on unchanged.
     case message(room: String, JSONText)
 
-    /// The name of `otherJoined`, of which there are several in use.
+    /// The names in use for `otherJoined`.
     package enum OtherJoinedName: String, Sendable, CaseIterable {
         case otherjoin
         case otherJoined = "other_joined"
         case otherJoin = "other_join"
     }
 
-    /// Names of rooms are no longer than this, in bytes.
+    /// Bytes of a room's name at the most.
     static let longestRoom = 128
 
-    /// An event with the arguments room and id or data, or with one object of these; nil for any other.
+    /// An event with the arguments room and id or data, or with one object of these; nil for other events.
     package init?(_ packet: SocketPacket) {
         guard var arguments = packet.data?.elements, let name = arguments.first?.string else { return nil }
         arguments.removeFirst()

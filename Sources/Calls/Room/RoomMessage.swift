@@ -2,26 +2,25 @@ package import JSON
 import Peers
 package import WebRTC
 
-/// What the members of a room tell each other: an offer, an answer, or one candidate of ICE; and what only two of Oriel do.
-///
-/// The latter have the type `oriel`: programs that know of offers, answers and candidates alone pass over it.
+/// A message of a member of a room to the other one: an offer, an answer, a candidate of ICE, or a message between two of Oriel. The last
+/// kind has the type `oriel`, which other programs ignore.
 package enum RoomMessage: Sendable, Equatable {
     case offer(sdp: String)
     case answer(sdp: String)
-    /// A line `candidate:…`, and of which media description; no line is the end of candidates.
-    case candidate(line: String, mid: String?, index: Int?)
-    /// `{"type":"oriel","event":"hello",…}`: who is there, said by each when it has come, and when another one comes.
+    /// A line `candidate:…` of any media description, as all have one transport; an empty one is the end of candidates.
+    case candidate(line: String)
+    /// `{"type":"oriel","event":"hello",…}`: an introduction, sent by each member when it or another one has come.
     case hello(RoomIntroduction)
-    /// `{"type":"oriel","event":"end","reason":"hung_up"}`: why the call is over, or does not begin. `"to"` names the one that it is
-    /// for, by the id of its connection; nil for whoever hears it.
+    /// `{"type":"oriel","event":"end","reason":"hung_up"}`: the reason why the call is over, or does not begin. `"to"` names the receiver by
+    /// the id of its connection; nil for everybody.
     case end(EndReason, to: String?)
-    /// `{"type":"oriel","event":"skip","milliseconds":240}`: have so much sound left out, as it has piled up in the buffer of the one who
-    /// says so; a number in `Peer.skippableSound`.
+    /// `{"type":"oriel","event":"skip","milliseconds":240}`: a request to leave out so much sound, as the buffer of the sender is too long; a
+    /// number in `Peer.skippableSound`.
     case skip(milliseconds: Int)
 
     private static let ownType = "oriel"
 
-    /// Nil for anything else. Some programs name the candidate's line `sdp`, and write its index as a string.
+    /// Nil for other texts. Some programs name the candidate's line `sdp`.
     package init?(_ data: JSONText) {
         guard let type = data["type"]?.string else { return nil }
         switch type {
@@ -30,12 +29,7 @@ package enum RoomMessage: Sendable, Equatable {
             self = type == "offer" ? .offer(sdp: sdp) : .answer(sdp: sdp)
         case "candidate":
             guard let line = (data["candidate"] ?? data["sdp"])?.string else { return nil }
-            let label = data["label"]
-            self = .candidate(
-                line: line,
-                mid: data["id"]?.string,
-                index: label?.integer ?? label?.string.flatMap { Int($0) }
-            )
+            self = .candidate(line: line)
         case Self.ownType:
             switch data["event"]?.string {
             case "hello": self = .hello(RoomIntroduction(data))
@@ -58,14 +52,7 @@ package enum RoomMessage: Sendable, Equatable {
         return switch self {
         case .offer(let sdp): object("offer", [("sdp", JSONText(string: sdp))])
         case .answer(let sdp): object("answer", [("sdp", JSONText(string: sdp))])
-        case .candidate(let line, let mid, let index):
-            object(
-                "candidate",
-                [
-                    ("label", JSONText(index ?? 0)), ("id", JSONText(string: mid ?? "0")),
-                    ("candidate", JSONText(string: line)),
-                ]
-            )
+        case .candidate(let line): object("candidate", [("candidate", JSONText(string: line))])
         case .hello(let introduction):
             object(Self.ownType, [("event", JSONText(string: "hello"))] + introduction.members)
         case .end(let reason, let receiver):
@@ -80,14 +67,14 @@ package enum RoomMessage: Sendable, Equatable {
     }
 }
 
-/// How a member of a room introduces itself to the other one.
+/// The introduction of a member of a room to the other one.
 package struct RoomIntroduction: Sendable, Equatable {
     /// The name that it gives itself, for the person who lets it in; nil before it has given one.
     package var name: String?
     package var note = ""
     /// Whether it lets others in one by one.
     package var asks = false
-    /// Whether it shows or plays what the other one sends.
+    /// Whether it shows or plays the other one's media.
     package var receives = false
     /// The fingerprint of the certificate of all its calls (RFC 8122 §5). It identifies the member: DTLS connects only to the owner of the
     /// certificate.
@@ -114,7 +101,7 @@ package struct RoomIntroduction: Sendable, Equatable {
 }
 
 extension Fingerprint {
-    /// All that a session description names, each once: some programs name their certificate by several hashes.
+    /// All fingerprints in a session description, each once. Some programs name their certificate by several hashes.
     static func all(in sdp: String) -> [Fingerprint] {
         let name = "a=fingerprint:"
         let lines = sdp.split(whereSeparator: \.isNewline).filter { $0.hasPrefix(name) }

@@ -1,9 +1,7 @@
 package import JSON
 package import SocketIO
 
-/// The rooms of a server: who is in which, and who is told what. Sans-IO.
-///
-/// A client that comes with a token frees the seat that an earlier connection with the same token still holds.
+/// The rooms of a server with their members. A client with a token frees the seat of an earlier connection with the same token. Sans-IO.
 package struct RoomServer: Sendable {
     package struct Limits: Sendable {
         /// Seats of a room.
@@ -17,11 +15,11 @@ package struct RoomServer: Sendable {
 
     package enum Output: Sendable, Equatable {
         case send(RoomEvent, client: String)
-        /// Passes a message on as it is.
+        /// Passes a message on unchanged.
         case relay(SocketPacket, client: String)
         /// The client has come again.
         case disconnect(client: String)
-        /// An event that did nothing, and why.
+        /// An event without an effect, with the reason.
         case ignored(client: String, String)
     }
 
@@ -43,17 +41,14 @@ package struct RoomServer: Sendable {
 
     package var roomCount: Int { rooms.count }
 
-    /// Who is in a room, in the order of their coming.
+    /// The members of a room, in the order of their coming.
     func members(of room: String) -> [String] { rooms[room] ?? [] }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
-    // MARK: - What clients do
+    // MARK: - Events of clients
 
-    /// Why a client with this payload is refused: a sentence for it; nil if it may connect.
+    /// The sentence for a client that is refused for its payload; nil if it may connect.
     package static func refusal(of payload: JSONText?) -> String? {
         guard let token = token(in: payload), token.utf8.count > longestToken else { return nil }
         return "the token is longer than \(longestToken) bytes: give a shorter one"
@@ -63,7 +58,7 @@ package struct RoomServer: Sendable {
         payload?["token"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// - Parameter payload: what the client sent along, which was not refused; its `token`, if any, tells who it is.
+    /// - Parameter payload: from the client; it was not refused. Its `token`, if any, identifies the client.
     package mutating func connected(_ id: String, _ payload: JSONText?) {
         clients[id] = Client(token: Self.token(in: payload))
     }
@@ -83,10 +78,10 @@ package struct RoomServer: Sendable {
                 return outputs.append(.ignored(client: id, "a message for a room that it is not in"))
             }
             var message = packet
-            // Nobody waits for an acknowledgement that the other one would give.
+            // Nobody waits for an acknowledgement of the other member.
             message.id = nil
             for other in others(than: id, in: room) {
-                // Of two members, each knows who has sent it.
+                // With two members, the sender is clear.
                 if limits.capacity > 2 { outputs.append(.send(.sender(room: room, id: id), client: other)) }
                 outputs.append(.relay(message, client: other))
             }

@@ -3,7 +3,7 @@ import NIOHTTP1
 import SocketIO
 import Synchronization
 
-/// One-to-one rooms for whoever speaks Socket.IO with an HTTP server. Close that server before the service is let go.
+/// One-to-one rooms for the clients of an HTTP server that speak Socket.IO. Close that server before the service is released.
 package final class RoomService: Sendable {
     package struct Configuration: Sendable {
         package var limits = RoomServer.Limits()
@@ -18,33 +18,16 @@ package final class RoomService: Sendable {
         package init() {}
     }
 
-    /// What happens in the rooms, for a log.
-    package enum Event: Sendable, CustomStringConvertible {
-        case joined(room: String)
-        case left(room: String)
-        case full(room: String)
-        case ignored(String)
-
-        package var description: String {
-            switch self {
-            case .joined(let room): "somebody came into room \(room)"
-            case .left(let room): "somebody left room \(room)"
-            case .full(let room): "somebody was turned away, as room \(room) is full"
-            case .ignored(let what): "ignored of a client: \(what)"
-            }
-        }
-    }
-
-    /// The path of Socket.IO, as its clients have it if they are told nothing else.
+    /// The default path of clients of Socket.IO.
     private static let path = "/socket.io/"
 
     private let sockets: SocketService<SocketServer>
     private let iceServerLinks: @Sendable () -> [String]
 
     /// - Parameters:
-    ///   - http: the server whose requests come here.
-    ///   - note: is told what happens, on the server's thread.
-    package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (Event) -> Void) {
+    ///   - http: the server of the requests.
+    ///   - note: gets sentences about events for a log, on the server's thread.
+    package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (String) -> Void) {
         iceServerLinks = configuration.iceServerLinks
         var settings = EngineSession.Settings()
         // An offer of a browser has 10 kB at the most.
@@ -77,18 +60,18 @@ package final class RoomService: Sendable {
     package func takeSocket(_ request: HTTPRequest) -> WebSocketOwner? { sockets.takeSocket(request) }
 }
 
-/// Carries what happens from the clients to the rooms, and back.
+/// Connects the clients with the rooms.
 struct Rooms: Sendable {
     private(set) var server: RoomServer
     private let otherJoinedName: RoomEvent.OtherJoinedName
-    private let note: @Sendable (RoomService.Event) -> Void
+    private let note: @Sendable (String) -> Void
     /// Clients of which an ignored event was logged already, so that they cannot fill the log.
     private var blamed: Set<String> = []
 
     init(
         server: RoomServer,
         otherJoinedName: RoomEvent.OtherJoinedName,
-        note: @escaping @Sendable (RoomService.Event) -> Void
+        note: @escaping @Sendable (String) -> Void
     ) {
         (self.server, self.otherJoinedName, self.note) = (server, otherJoinedName, note)
     }
@@ -114,14 +97,15 @@ struct Rooms: Sendable {
         case .send(let event, let client):
             sockets.send(event.packet(otherJoinedAs: otherJoinedName), to: client)
             switch event {
-            case .joined(let room, _): note(.joined(room: room))
-            case .leaved(let room, _): note(.left(room: room))
-            case .full(let room, _) where room.utf8.count <= RoomEvent.longestRoom: note(.full(room: room))
+            case .joined(let room, _): note("somebody came into room \(room)")
+            case .leaved(let room, _): note("somebody left room \(room)")
+            case .full(let room, _) where room.utf8.count <= RoomEvent.longestRoom:
+                note("somebody was turned away, as room \(room) is full")
             default: break
             }
         case .relay(let packet, let client): sockets.send(packet, to: client)
         case .disconnect(let client): sockets.disconnect(client)
-        case .ignored(let client, let what): if blamed.insert(client).inserted { note(.ignored(what)) }
+        case .ignored(let client, let what): if blamed.insert(client).inserted { note("ignored of a client: \(what)") }
         }
     }
 }

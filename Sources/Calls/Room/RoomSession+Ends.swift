@@ -1,6 +1,6 @@
 import Time
 
-/// How a call with the other member ends.
+/// The end of a call with the other member.
 extension RoomSession {
     /// The call with the other member is over.
     mutating func part(_ reason: EndReason, _ why: String? = nil) {
@@ -18,7 +18,7 @@ extension RoomSession {
         if state == .connected { change(.bye) }
     }
 
-    /// Tells the other member, if it is one that understands, why there is no call.
+    /// Sends the other member the reason why there is no call, if it is Oriel.
     mutating func say(_ reason: EndReason) {
         if let other, other.introduction != nil { emit(.end(reason, to: namesSenders ? other.id : nil)) }
     }
@@ -30,10 +30,10 @@ extension RoomSession {
         let isTalking = other?.isTalking ?? false, wasTalking = isTalking || other?.parting != nil
         switch reason {
         case .hungUp where isTalking && !isItsOwn, .kicked where isTalking && !isItsOwn:
-            // Anybody in the room may have sent it. The end of the path will show whether it is true.
+            // Anybody in the room may have sent it. If it is true, the path ends.
             other?.farewell = (reason, now + Self.farewellTime)
         case .hungUp:
-            // Any of several members may have sent it. The server will say which one leaves.
+            // Any of several members may have sent it. The server will name the one that leaves.
             guard isItsOwn || comer == nil && thirds.isEmpty else { return }
             if wasTalking { part(.hungUp) }
             refuse()

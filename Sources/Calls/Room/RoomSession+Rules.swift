@@ -1,6 +1,6 @@
 import Time
 
-/// Who the other member is, and whether it is let in.
+/// The choice of the other member, and its admission.
 extension RoomSession {
     // MARK: - Coming and going
 
@@ -42,7 +42,7 @@ extension RoomSession {
             thirds.remove(at: index)
             return
         }
-        // One who was there before, and said nothing.
+        // A silent member that was there first.
         if namesSenders, let known = other?.id, known != id { return }
         change(.bye)
         let comer = comer
@@ -57,7 +57,7 @@ extension RoomSession {
         if let comer { meet(comer, now: now) }
     }
 
-    /// Decides who it is that has come.
+    /// Decides whether a comer is a third member or the other one again.
     mutating func judge(_ comer: Comer, now: Instant) {
         self.comer = nil
         guard comer.isThird else { return meet(comer, now: now) }
@@ -77,7 +77,7 @@ extension RoomSession {
         (other, comer) = (nil, nil)
     }
 
-    // MARK: - What the other member says
+    // MARK: - Messages of the other member
 
     mutating func received(_ message: RoomMessage, from sender: String?, now: Instant) {
         guard isTheOthers(message, from: sender, now: now) else { return }
@@ -95,7 +95,7 @@ extension RoomSession {
                 sender != nil || comer == nil && thirds.isEmpty
             else { return }
             outputs.append(.skipSound(.milliseconds(milliseconds)))
-        case .candidate(let line, let mid, let index): received(line, mid, index)
+        case .candidate(let line): received(candidate: line)
         }
     }
 
@@ -127,7 +127,7 @@ extension RoomSession {
         }
     }
 
-    /// Begins with one who is let in.
+    /// Begins to connect to a member that is let in.
     mutating func admit() {
         other?.admission = .granted
         if let offer = other?.offer.take() {
@@ -146,7 +146,7 @@ extension RoomSession {
         guard state.transition(on: .offer) != nil, let other else { return change(.offer, sdp: sdp) }
         switch other.admission {
         case .granted:
-            if case .offering = negotiation, wasFirst {
+            if case .offering = negotiation.stage, wasFirst {
                 return outputs.append(.ignored("an offer while this side's own goes before it"))
             }
             if other.isItsOwn(sdp) { return change(.offer, sdp: sdp) }
@@ -166,7 +166,7 @@ extension RoomSession {
         case .nameless where other.isItsOwn(sdp): self.other?.offer = sdp
         case .asked where other.isItsOwn(sdp) && !other.fingerprints.isEmpty: self.other?.offer = sdp
         case .asked where other.fingerprints.isEmpty:
-            // Now it is known who is let in.
+            // From now on it is known which member is let in.
             outputs.append(.askNoMore)
             fallthrough
         case .unknown:
@@ -180,7 +180,7 @@ extension RoomSession {
     }
 
     private mutating func received(answer sdp: String) {
-        guard case .offering = negotiation else { return outputs.append(.ignored("an answer without an offer")) }
+        guard case .offering = negotiation.stage else { return outputs.append(.ignored("an answer without an offer")) }
         if other?.isItsOwn(sdp) ?? true { return change(.answer, sdp: sdp) }
         guard other?.introduction == nil else {
             return outputs.append(.ignored("an answer of another than the one who was let in"))
@@ -200,12 +200,12 @@ extension RoomSession {
         retryAt = now + Self.retryInterval
     }
 
-    private mutating func received(_ line: String, _ mid: String?, _ index: Int?) {
+    private mutating func received(candidate line: String) {
         guard state.transition(on: .candidate) != nil || other?.offer != nil else {
             return outputs.append(.ignored("a candidate while nobody is there"))
         }
-        guard let remoteFragment else {
-            if held.count < Self.mostHeld { held.append((line, mid, index)) }
+        guard let remoteFragment = negotiation.remoteFragment else {
+            if negotiation.held.count < Self.mostHeld { negotiation.held.append(line) }
             return
         }
         let words = line.split(separator: " ")
@@ -213,7 +213,7 @@ extension RoomSession {
             return outputs.append(.ignored("a candidate of an earlier description"))
         }
         // An empty line is the end of candidates.
-        if !line.isEmpty { outputs.append(.addCandidate(line: line, mid: mid, index: index)) }
+        if !line.isEmpty { outputs.append(.addCandidate(line: line)) }
     }
 
     mutating func change(_ event: RoomState.Event, sdp: String = "") {
@@ -222,7 +222,7 @@ extension RoomSession {
         }
         let before = state
         state = next
-        // Nobody is there, or whoever is has begun anew.
+        // Nobody is there, or the other member has begun anew.
         offerAt = nil
         if event == .joined, !before.isInRoom { (wasFirst, seatHeldUntil, retryAt) = (false, nil, nil) }
         for action in actions { perform(action, sdp: sdp) }
@@ -235,20 +235,20 @@ extension RoomSession {
         case .openPeer: outputs.append(.openPeer)
         case .closePeer: closePeer()
         case .offer:
-            negotiation = .offering
+            negotiation.stage = .offering
             outputs.append(.offer)
         case .acceptOffer:
-            // A new offer is a new peer: whatever was agreed before is over.
-            if case .none = negotiation {
+            // A new offer means a new peer.
+            if case .none = negotiation.stage {
             } else {
                 closePeer()
                 outputs.append(.openPeer)
             }
-            negotiation = .answering
+            negotiation.stage = .answering
             outputs.append(.acceptOffer(sdp: sdp))
             described(by: sdp)
         case .acceptAnswer:
-            negotiation = .settled
+            negotiation.stage = .settled
             outputs.append(.acceptAnswer(sdp: sdp))
             described(by: sdp)
         case .addCandidate: break
@@ -256,18 +256,18 @@ extension RoomSession {
     }
 
     private mutating func closePeer() {
-        (negotiation, remoteFragment, held) = (.none, nil, [])
+        negotiation = Negotiation()
         outputs.append(.closePeer)
     }
 
-    /// The other side has described itself: what was held belongs to that, or is old.
+    /// The other side has described itself. Held candidates belong to that description, or are old.
     private mutating func described(by sdp: String) {
         other?.bind(to: sdp)
-        remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
+        negotiation.remoteFragment = sdp.split(whereSeparator: \.isNewline).first { $0.hasPrefix("a=ice-ufrag:") }
             .map { String($0.dropFirst("a=ice-ufrag:".count)) }
-        let candidates = held
-        held = []
-        for candidate in candidates { received(candidate.line, candidate.mid, candidate.index) }
+        let held = negotiation.held
+        negotiation.held = []
+        for line in held { received(candidate: line) }
     }
 
     mutating func emit(_ message: RoomMessage) {

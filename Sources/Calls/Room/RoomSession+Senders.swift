@@ -1,6 +1,6 @@
 import Time
 
-/// The sender of each message, where the server tells it: in a room with more than two seats, a third member hears all, and may say all.
+/// The sender of each message, if the server tells it. In a room with more than two seats, a third member gets all messages, and may send any.
 extension RoomSession {
     /// Whether a message is of the other member, and not of a third one.
     mutating func isTheOthers(_ message: RoomMessage, from sender: String?, now: Instant) -> Bool {
@@ -16,7 +16,7 @@ extension RoomSession {
         switch message {
         case .hello(let introduction) where comer?.id == sender: comer?.introduction = introduction
         case .hello, .offer:
-            guard case .none = negotiation, other?.givesWay ?? false else { break }
+            guard case .none = negotiation.stage, other?.givesWay ?? false else { break }
             forgetOther()
             other = newcomer(sender, now: now)
             return true

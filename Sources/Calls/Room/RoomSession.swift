@@ -2,8 +2,8 @@ package import Access
 package import Time
 package import WebRTC
 
-/// A member's side of a one-to-one room: joins, negotiates with the other member if that is let in, and joins again after the
-/// connection was lost. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// A member's side of a one-to-one room: joins, negotiates with the other member if that is let in, and joins again after the loss of the
+/// connection. Sans-IO: after each call perform the result of `takeOutputs`, and call `tick` at `nextDeadline`.
 package struct RoomSession: Sendable {
     package enum Output: Sendable, Equatable {
         case emit(RoomEvent)
@@ -14,28 +14,28 @@ package struct RoomSession: Sendable {
         /// Have the peer answer an offer, and pass that on with `described`.
         case acceptOffer(sdp: String)
         case acceptAnswer(sdp: String)
-        /// A line `candidate:…`, and of which media description.
-        case addCandidate(line: String, mid: String?, index: Int?)
-        /// Have a person asked whether the other member is let in, unless its certificate is known, and pass that on with
-        /// `answered`. A member that cannot tell its name is named by the id of its connection, if that is known.
+        /// A line `candidate:…`.
+        case addCandidate(line: String)
+        /// Ask a person whether the other member is let in, unless its certificate is known, and pass the answer on with `answered`. A member
+        /// without a name is named by the id of its connection, if that is known.
         case ask(name: String, note: String, certificate: Fingerprint?)
-        /// Pass on with `recognized` whether the other member's certificate is known: it has not told its name yet.
+        /// Call `recognized` if the other member's certificate is known. It has not told its name yet.
         case recognize(Fingerprint)
         /// Nobody needs to be asked any more.
         case askNoMore
-        /// Find out when the peer was heard last, and pass that on with `heard`.
+        /// Find out when the peer was heard last, and pass the time on with `heard`.
         case listen
-        /// Have the peer leave out sound, as the other member has as much in its buffer.
+        /// Have the peer leave out sound, as the other member's buffer is so much too long.
         case skipSound(Duration)
         /// The other member lets people in one by one.
         case waiting
         /// Neither side would see the other.
         case pointless
-        /// The other member is gone, or there is no call with it, and why; `nil` for the usual words.
+        /// The other member is gone, or there is no call with it. `why` is nil for the usual words.
         case parted(EndReason, why: String?)
         /// A third member was told that this side is busy.
         case turnedAway
-        /// What came does nothing, and why.
+        /// An event or message without an effect, with the reason.
         case ignored(String)
         /// The last output.
         case ended(End)
@@ -44,43 +44,51 @@ package struct RoomSession: Sendable {
     package enum End: Sendable, Equatable {
         case left
         case full
-        /// The server has let the member go without being asked.
+        /// The server has removed the member from the room.
         case sentAway
-        /// The other member does not want the call: it said so.
+        /// The other member has refused or ended the call.
         case dismissed(EndReason)
     }
 
-    /// How far the exchange of offer and answer is.
-    enum Negotiation {
-        case none
-        /// This side's offer is being made, or is on its way.
-        case offering
-        /// The other one's offer is being answered.
-        case answering
-        case settled
+    /// The exchange of offer and answer with the other member.
+    struct Negotiation {
+        enum Stage {
+            case none
+            /// This side's offer is being made, or is on its way.
+            case offering
+            /// The other one's offer is being answered.
+            case answering
+            case settled
+        }
+
+        var stage = Stage.none
+        /// The ICE user name fragment of the other side's description.
+        var remoteFragment: String?
+        /// Candidates that wait for that description.
+        var held: [String] = []
     }
 
-    /// A server may hold the seat of a connection that was lost for as long as it waits for pings.
+    /// A server may hold the seat of a lost connection as long as it waits for pings.
     private static let seatTimeout = Duration.seconds(45)
     static let retryInterval = Duration.seconds(1)
-    /// How long this side waits with an offer after it could make no peer for one.
+    /// The wait before another offer if no peer could be made for one.
     private static let refusalPause = Duration.seconds(10)
-    /// After so many attempts in a row with a final failure, only the other member begins again.
+    /// After so many final failures in a row, only the other member begins again.
     private static let mostVainAttempts = 2
-    /// How long a new member may take to introduce itself, and one whose peer has ended to say why.
+    /// The longest time for a new member's introduction, and for a reason after the end of a peer.
     static let (introductionTime, goodbyeTime) = (Duration.seconds(2), Duration.seconds(1))
-    /// How long the path may stand after somebody has said that the other member ends it.
+    /// The longest time from an announced end to the end of the path.
     static let farewellTime = Duration.seconds(10)
-    /// Candidates that wait for the description that they belong to.
+    /// The most candidates that wait for their description.
     static let mostHeld = 64
-    /// Members of a room at the most: those beyond two are remembered.
+    /// The most members beyond two that are remembered.
     static let mostThirds = 16
 
     let room: String
     let introduction: RoomIntroduction
     var state = RoomState.initial
-    var negotiation = Negotiation.none
-    /// Whether the other member came later: then this side's offer goes before one of the other's.
+    var negotiation = Negotiation()
+    /// Whether the other member came later. Then this side's offer has priority.
     var wasFirst = false
     /// The id of this connection to the server.
     var ownID = ""
@@ -92,20 +100,16 @@ package struct RoomSession: Sendable {
     private var sender: String?
     /// Whether the server tells the sender of each message.
     var namesSenders = false
-    var held: [(line: String, mid: String?, index: Int?)] = []
-    /// The ICE user name fragment of the other side's description.
-    var remoteFragment: String?
-    /// Until when this member's own old seat may be the reason that the room is full.
+    /// The time until which this member's old seat may fill the room.
     var seatHeldUntil: Instant?
     var retryAt: Instant?
     var offerAt: Instant?
-    /// How long after the path to the other member was lost this side offers again, if that is still there. The member that came later waits
-    /// twice as long.
+    /// The waits before another offer after the loss of a path. The member that came later waits twice as long.
     var backoff = Backoff(.seconds(1)...(.seconds(30)))
     var isEnding = false
     var outputs: [Output] = []
 
-    /// - Parameter introduction: of this side. If it `asks`, others are connected to only when somebody has let them in.
+    /// - Parameter introduction: of this side. If it `asks`, it connects only to members that somebody has let in.
     package init(room: String, _ introduction: RoomIntroduction = RoomIntroduction()) {
         (self.room, self.introduction) = (room, introduction)
     }
@@ -117,12 +121,9 @@ package struct RoomSession: Sendable {
         [retryAt, offerAt, other?.nextDeadline, comer?.nextDeadline].compactMap(\.self).min()
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     /// The connection to the server stands.
     package mutating func connected() { change(.join) }
@@ -136,7 +137,7 @@ package struct RoomSession: Sendable {
         if isEnding { outputs.append(.ended(.left)) }
     }
 
-    /// The member leaves, and says goodbye. `ended` follows when the server knows, or cannot be told.
+    /// Leaves, and says goodbye. `ended` follows when the server knows, or cannot know.
     package mutating func leave() {
         isEnding = true
         guard state.isInRoom else { return outputs.append(.ended(.left)) }
@@ -144,7 +145,7 @@ package struct RoomSession: Sendable {
         change(.leave)
     }
 
-    /// Sends the other member away, and has it stay away until it comes anew.
+    /// Sends the other member away until it comes anew.
     package mutating func kick() {
         guard other != nil else { return }
         say(.kicked)
@@ -152,7 +153,7 @@ package struct RoomSession: Sendable {
         outputs.append(.parted(.kicked, why: nil))
     }
 
-    /// Somebody has answered whether the other member is let in, or it is known.
+    /// The answer to the other member's knock.
     ///
     /// - Parameter answer: nil if too many wait.
     package mutating func answered(_ answer: KnockAnswer?) {
@@ -226,21 +227,21 @@ package struct RoomSession: Sendable {
         }
     }
 
-    /// The peer has made the offer or the answer that was asked for.
+    /// The peer has made its offer or answer.
     package mutating func described(_ sdp: String) {
-        switch negotiation {
+        switch negotiation.stage {
         case .offering: emit(.offer(sdp: sdp))
         case .answering:
-            negotiation = .settled
+            negotiation.stage = .settled
             emit(.answer(sdp: sdp))
         case .none, .settled: break
         }
     }
 
-    /// A message with an offer that cannot be answered. It changes nothing, and of two that show nothing it is not told: each has
-    /// offered before it knew of the other.
+    /// A message with an offer that cannot be answered. It changes nothing. If neither side would see the other, it is not reported either,
+    /// as each side offers before it knows that.
     ///
-    /// - Parameter flaw: why, for people.
+    /// - Parameter flaw: the reason, for people.
     package mutating func received(uselessOffer flaw: String) {
         sender = nil
         if case .pointless? = other?.admission { return }
@@ -253,9 +254,9 @@ package struct RoomSession: Sendable {
     package mutating func peerEnded(_ reason: EndReason, _ why: String, isFinal: Bool, now: Instant) {
         change(.bye)
         if takeFarewell(now: now) {
-            // It was said why.
+            // The reason has come.
         } else if let other, other.isTalking, other.introduction != nil, state == .unbound {
-            // Its words come by another way.
+            // Its reason comes by another way.
             self.other?.parting = (reason, why, now + Self.goodbyeTime)
         } else {
             outputs.append(.parted(reason, why: why))
@@ -272,7 +273,7 @@ package struct RoomSession: Sendable {
         offerAt = now + (wasFirst ? wait : wait * 2)
     }
 
-    /// No peer was made, as too many were made lately. One is offered a little later.
+    /// No peer was made, as too many were made lately. This side offers a little later.
     package mutating func peerRefused(now: Instant) {
         change(.bye)
         if other?.isTalking ?? false { part(.lost, "has made more offers than one call needs") }
@@ -285,6 +286,6 @@ package struct RoomSession: Sendable {
         other?.connect()
     }
 
-    /// When the peer was heard last; nil if it is there and was not heard yet.
+    /// When the peer was heard last; nil if it is there and was never heard.
     package mutating func heard(at instant: Instant?) { comer?.note(heardAt: instant) }
 }

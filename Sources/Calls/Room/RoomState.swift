@@ -1,20 +1,19 @@
-/// Where a member of a one-to-one room stands, and what may happen there: the table that clients and the server share.
-///
-/// Whoever was there first offers when another one joins; the newcomer answers.
+/// The state of a member of a one-to-one room, with its transitions: the table that clients and the server share. When a member joins, the
+/// one that was there offers, and the newcomer answers.
 package enum RoomState: Sendable, CaseIterable {
-    /// Never was in the room.
+    /// The member was never in the room.
     case initial
-    /// Was there, or was not let in.
+    /// It was there, or was not let in.
     case leaved
-    /// Is there, alone, or the other one has not offered yet.
+    /// It is there, alone or before an offer of the other one.
     case joined
-    /// Has offered, or answered.
+    /// It has offered, or answered.
     case connected
     /// The other one is gone.
     case unbound
-    /// Was there when the server was lost, and still has its peer: the two need no server until one of them comes or goes.
+    /// The server is lost, and the peer is kept: the two need no server until one of them comes or goes.
     case away
-    /// Has said that it leaves: what is still under way for it does nothing.
+    /// It has said that it leaves. Events that are still under way do nothing.
     case leaving
 
     package enum Event: Sendable, CaseIterable {
@@ -33,7 +32,7 @@ package enum RoomState: Sendable, CaseIterable {
         case join, leave
         case openPeer, closePeer
         case offer
-        /// Takes the other one's offer, and answers.
+        /// Takes the offer, and answers.
         case acceptOffer
         case acceptAnswer
         case addCandidate
@@ -46,7 +45,7 @@ package enum RoomState: Sendable, CaseIterable {
         }
     }
 
-    /// What an event leads to; nil for one that the state does not allow: it does nothing.
+    /// The next state after an event; nil for an event without an effect.
     package func transition(on event: Event) -> (next: RoomState, actions: [Action])? {
         switch (self, event) {
         case (.initial, .join), (.leaved, .join), (.away, .join): (self, [.join])

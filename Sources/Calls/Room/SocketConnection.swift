@@ -6,19 +6,19 @@ import SocketIO
 import Synchronization
 import Time
 
-/// Carries a client of Socket.IO by HTTP and WebSockets. Events come on the web client's thread, in order; close that before
-/// the connection is let go.
+/// Connects a client of Socket.IO with HTTP and WebSockets. Events come on the web client's thread, in order. Close that client before the
+/// connection is released.
 final class SocketConnection: Sendable {
     private struct State {
-        /// The WebSocket, and which one of those so far it is: what is heard of earlier ones does not count.
+        /// The WebSocket, and its number among those so far. Events of earlier ones are ignored.
         var socket: WebSocket?
         var socketNumber = 0
-        /// Requests of which an answer is wanted, and how many times none was wanted any more.
+        /// The requests that wait for an answer, and how often all were cancelled.
         var gets: [WebClient.Pending] = []
         var requestRound = 0
     }
 
-    /// How long a request may take: a server that has nothing to say answers when it pings.
+    /// The longest time of a request. A server without news answers when it pings.
     private static let requestTimeout = Duration.seconds(60)
 
     private let web: WebClient
@@ -31,8 +31,8 @@ final class SocketConnection: Sendable {
     /// Begins to connect.
     ///
     /// - Parameters:
-    ///   - payload: an object that the server gets each time that it connects.
-    ///   - react: takes what is not for the transport.
+    ///   - payload: an object for the server with each connection.
+    ///   - react: gets all other outputs than those for the transport.
     init(
         to origin: WebOrigin,
         path: String,
@@ -122,46 +122,32 @@ final class SocketConnection: Sendable {
     // MARK: - Polling
 
     private func get(sid: String?) {
-        request { round in
-            let pending = web.send(
-                .GET,
-                target("polling", sid: sid),
-                of: origin,
-                timeout: Self.requestTimeout
-            ) { [self] result in
-                finish(result, of: round) { $0.getAnswered(status: $1.status, $1.body, now: $2) }
-            }
-            state.withLock { $0.gets = [pending] }
-        }
+        let pending = send(.GET, sid: sid) { $0.getAnswered(status: $1.status, $1.body, now: $2) }
+        state.withLock { $0.gets = [pending] }
     }
 
     private func post(sid: String, _ body: [UInt8]) {
-        request { round in
-            web.send(
-                .POST,
-                target("polling", sid: sid),
-                of: origin,
-                ["Content-Type": "text/plain; charset=UTF-8"],
-                body: body,
-                timeout: Self.requestTimeout
-            ) { [self] result in
-                finish(result, of: round) { $0.postAnswered(status: $1.status, now: $2) }
-            }
-        }
+        let type: HTTPHeaders = ["Content-Type": "text/plain; charset=UTF-8"]
+        _ = send(.POST, sid: sid, type, body) { $0.postAnswered(status: $1.status, now: $2) }
     }
 
-    private func request(_ body: (_ round: Int) -> Void) { body(state.withLock(\.requestRound)) }
-
-    private func finish(
-        _ result: Result<WebClient.Response, WebClientError>,
-        of round: Int,
-        _ body: (inout SocketClient, WebClient.Response, Instant) -> Void
-    ) {
-        guard state.withLock({ $0.requestRound == round }) else { return }
-        change { client, now in
-            switch result {
-            case .success(let response): body(&client, response, now)
-            case .failure(let error): client.requestFailed("\(error)", now: now)
+    private func send(
+        _ method: HTTPMethod,
+        sid: String?,
+        _ headers: HTTPHeaders = [:],
+        _ body: [UInt8] = [],
+        answered: @escaping @Sendable (inout SocketClient, WebClient.Response, Instant) -> Void
+    ) -> WebClient.Pending {
+        let round = state.withLock(\.requestRound)
+        let target = target("polling", sid: sid)
+        return web.send(method, target, of: origin, headers, body: body, timeout: Self.requestTimeout) {
+            [self] result in
+            guard state.withLock({ $0.requestRound == round }) else { return }
+            change { client, now in
+                switch result {
+                case .success(let response): answered(&client, response, now)
+                case .failure(let error): client.requestFailed("\(error)", now: now)
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ package import SocketIO
 import Synchronization
 package import Time
 
-/// Serves Engine.IO, or Socket.IO, to the clients of an HTTP server. Close that server before the service is let go.
+/// Serves Engine.IO, or Socket.IO, to the clients of an HTTP server. Close that server before the service is released.
 package final class SocketService<Server: SocketTransport>: Sendable {
     private struct State: Sendable {
         var nextID: UInt64 = 0
@@ -18,7 +18,7 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
     }
 
-    /// A server whose events are taken while it is changed. The outputs are the rest: what is to be done with requests and WebSockets.
+    /// A server whose events are handled while it is changed. Its outputs are only the actions on requests and WebSockets.
     private struct Reacting: Engine {
         private(set) var server: Server
         private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
@@ -28,14 +28,11 @@ package final class SocketService<Server: SocketTransport>: Sendable {
             (self.server, self.react) = (server, react)
         }
 
-        var nextDeadline: Instant? { server.nextDeadline }
+        var nextDeadline: Instant? { server.engine.nextDeadline }
 
-        mutating func tick(now: Instant) { change(now: now) { $0.tick(now: now) } }
+        mutating func tick(now: Instant) { change(now: now) { $0.engine.tick(now: now) } }
 
-        mutating func takeOutputs() -> [EngineServer.Action] {
-            defer { actions = [] }
-            return actions
-        }
+        mutating func takeOutputs() -> [EngineServer.Action] { exchange(&actions, with: []) }
 
         mutating func change(now: Instant, _ body: (inout Server) -> Void) {
             body(&server)
@@ -54,10 +51,9 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - path: that clients ask for, such as `/socket.io/`.
-    ///   - http: the server whose requests come here; it has the timers.
-    ///   - react: takes an event of the server's, and may change the server. It is called under a lock, and must not call the
-    ///     service.
+    ///   - path: such as `/socket.io/`.
+    ///   - http: the server of the requests, and of the timers.
+    ///   - react: gets an event of the server, and may change the server. It is called under a lock, and must not call the service.
     package init(
         _ server: Server,
         at path: String,
@@ -86,11 +82,11 @@ package final class SocketService<Server: SocketTransport>: Sendable {
             return id
         }
         perform { server, now in
-            server.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
+            server.engine.receive(method, Self.query(of: request), body: request.body, request: id, now: now)
         }
         request.disconnection.notify { [self] in
-            perform { $0.abort(request: id, now: $1) }
-            // One that has closed only its sending half still waits.
+            perform { $0.engine.abort(request: id, now: $1) }
+            // A client that has closed only its sending half still waits.
             complete(id, Self.refusal(.badRequest))
         }
     }
@@ -98,19 +94,19 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     /// The owner of the WebSocket that a request asks for; nil if it gets none.
     package func takeSocket(_ request: HTTPRequest) -> WebSocketOwner? {
         let query = Self.query(of: request)
-        guard isFor(request), driver.read({ $0.server.refusal(ofSocket: query) }) == nil else { return nil }
+        guard isFor(request), driver.read({ $0.server.engine.refusal(ofSocket: query) }) == nil else { return nil }
         let id = state.withLock { $0.newID() }
         return WebSocketOwner(
             opened: { [self] socket in
                 state.withLock { $0.sockets[id] = socket }
-                perform { $0.open(socket: id, query, now: $1) }
+                perform { $0.engine.open(socket: id, query, now: $1) }
             },
             received: { [self] message in
-                perform { $0.receive(EngineMessage(message), on: id, now: $1) }
+                perform { $0.engine.receive(EngineMessage(message), on: id, now: $1) }
             },
             closed: { [self] in
                 state.withLock { $0.sockets[id] = nil }
-                perform { $0.lost(socket: id, now: $1) }
+                perform { $0.engine.lost(socket: id, now: $1) }
             }
         )
     }
@@ -124,12 +120,12 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
     }
 
-    // MARK: - What the server asks for
+    // MARK: - Actions
 
     private func perform(_ action: EngineServer.Action) {
         switch action {
         case .answer(let id, let body):
-            // Node's server sends text, whatever it is.
+            // Node's server says text for all content.
             complete(id, HTTPResponse(.ok, ["Content-Type": "text/plain; charset=UTF-8"], body: body))
         case .refuse(let id, let refusal): complete(id, Self.refusal(refusal))
         case .send(let message, let id): state.withLock { $0.sockets[id] }?.send(WebSocketMessage(message))

@@ -8,7 +8,7 @@ package struct NamedICEServer: Hashable, Sendable {
         case turn(TURNTransport, username: String, password: String)
     }
 
-    /// Why a server cannot be used.
+    /// The reason why a server cannot be used.
     package enum Flaw: Error, Equatable, CustomStringConvertible {
         case malformed
         case unknown(scheme: String)
@@ -75,7 +75,7 @@ package struct NamedICEServer: Hashable, Sendable {
         return (host.lowercased(), address.port)
     }
 
-    /// The servers that links name, each once, and why others cannot be used.
+    /// The servers that links name, each once, and the flaws of unusable ones.
     package static func servers(in links: [LinkHeader]) -> (usable: [NamedICEServer], flaws: [Flaw]) {
         var servers: [NamedICEServer] = []
         var flaws: [Flaw] = []

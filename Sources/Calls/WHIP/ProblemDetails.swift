@@ -2,7 +2,7 @@ package import HTTP
 import JSON
 
 extension WebClient.Response {
-    /// The same, without the token of its request in what it says of an error.
+    /// The response without the token of its request in the text of an error.
     func hiding(_ token: String?) -> Self {
         guard let token, !token.isEmpty, status >= 400 else { return self }
         var response = self
@@ -10,13 +10,13 @@ extension WebClient.Response {
         return response
     }
 
-    /// In bytes, of what is read for a sentence.
+    /// Bytes of an error that are read.
     private static let longestProblem = 16_384
 
-    /// What a server says of an error, after a colon: the first line of a text, or title and detail of a problem (RFC 9457 §3.1);
-    /// empty for nothing.
+    /// The server's words about an error, after a colon: the first line of a text, or title and detail of a problem (RFC 9457 §3.1); empty
+    /// without any.
     ///
-    /// - Parameter secrets: are left out.
+    /// - Parameter secrets: hidden in the words.
     package func reason(hiding secrets: [String]) -> String {
         let words: [String] =
             switch contentType {

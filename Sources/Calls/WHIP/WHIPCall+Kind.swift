@@ -20,7 +20,7 @@ extension WHIPCall {
 extension CallKind {
     /// Media servers, by WHIP (RFC 9725).
     ///
-    /// - Parameter token: the bearer token as it is now, for calls of a sender's start; nil for none. Later ones are given theirs as
+    /// - Parameter token: the current bearer token, for calls of a sender's start; nil for none. Calls added later have theirs as the setting
     ///   `whipToken`.
     package static func whip(token: (@Sendable () -> String?)? = nil) -> CallKind {
         CallKind(form: "whip+https://HOST/PATH") { text in

@@ -13,30 +13,30 @@ import Time
 /// The session runs on the web client's thread, the peer on the network thread of the peers. Close the call, then both.
 package final class WHIPCall: Call {
     private struct State {
-        /// What becomes of an earlier one does not count.
+        /// Signals of earlier peers are ignored.
         var peer: PeerConnection?
-        /// Requests on their way that the end waits for, and that end.
+        /// Requests that the end waits for, and that end.
         var farewells = 0
         var outcome: CallEnd??
         var hasToldEnd = false
-        /// What went wrong, as it was told last; nil if nothing does.
+        /// The last reported problem; nil if there is none.
         var problem: String?
         var problemCount = 0
-        /// What could not be used of its answers, as it was told.
+        /// The reported flaws of its answers.
         var flaws: Set<String> = []
-        /// Those that the media server has named last.
+        /// The servers that the media server has named last.
         var servers: [ICEServer] = []
-        /// How long nothing must have been heard before the server is asked; longer each time, until something is heard.
+        /// The silence after which the server is asked. It doubles each time, until something is heard.
         var patience = WHIPCall.longestSilence
     }
 
-    /// How long a server may take for an answer. Some take seconds to find a place for a session.
+    /// The longest time for an answer. Some servers take seconds to find a place for a session.
     private static let timeout = Duration.seconds(20)
-    /// Servers report once a second and more often; after so long a silence, it is asked whether the session is still there.
+    /// Servers report at least once a second. After this silence, the server is asked whether it still has the session.
     private static let longestSilence = Duration.milliseconds(2200)
-    /// Flaws that are told: each may be another one.
+    /// The most flaws that are reported, as each may be another one.
     private static let mostFlaws = 8
-    /// Reasons that are told while it is lost.
+    /// The most reasons that are reported while the call is lost.
     private static let mostProblems = 8
     private static let watchInterval = Duration.milliseconds(500)
 
@@ -45,7 +45,7 @@ package final class WHIPCall: Call {
     private let host: CallHost
     private let web: WebClient
     private let peers: PeerGroup
-    /// Finds the relays that the server names; nil if only those of the user are used.
+    /// Looks up the relays that the server names; nil if only the user's relays are used.
     private let namedServers: NamedServers?
     private let driver: EngineDriver<WHIPSession>
     private let state = Mutex(State())
@@ -53,8 +53,8 @@ package final class WHIPCall: Call {
     /// Begins to publish.
     ///
     /// - Parameters:
-    ///   - token: the bearer token as it is now, asked before each request that it goes with; nil for none.
-    ///   - host: is told what becomes of the call, on the web client's thread.
+    ///   - token: the current bearer token, asked before each request with it; nil for none.
+    ///   - host: gets the reports on the web client's thread.
     init(to endpoint: WebURL, token: (@Sendable () -> String?)?, in host: CallHost) throws {
         let web = try host.network.client()
         (self.endpoint, self.token, self.host, self.web) = (endpoint, token, host, web)
@@ -104,19 +104,7 @@ package final class WHIPCall: Call {
             }
         case .change(let request):
             send(request) { [weak self] result in self?.change { session, now in session.changed(result, now: now) } }
-        case .use(let servers):
-            let peer = state.withLock(\.peer)
-            guard let namedServers else {
-                host.tell(
-                    .remark,
-                    "relays that the server names are not used, as --relay-only is for those of --turn"
-                )
-                break
-            }
-            namedServers.find(servers, for: host.name) { [weak self] found in
-                self?.state.withLock { $0.servers = found }
-                peer?.add(found)
-            }
+        case .use(let servers): use(servers)
         case .unusable(let why):
             let isNews = state.withLock { $0.flaws.count < Self.mostFlaws && $0.flaws.insert(why).inserted }
             if isNews { host.tell(.remark, why) }
@@ -134,7 +122,7 @@ package final class WHIPCall: Call {
                 tellEnd()
             }
         case .retrying(let why, _):
-            // Once for each time that it is lost, and for some reasons: a server may have a new one each time.
+            // Told once for each loss, and for some new reasons.
             let before = state.withLock { state in
                 defer { (state.problem, state.problemCount) = (why, state.problemCount + 1) }
                 return state.problemCount < Self.mostProblems ? state.problem : why
@@ -146,7 +134,21 @@ package final class WHIPCall: Call {
         }
     }
 
-    /// If something was heard meanwhile, the server has the session, whatever it says.
+    private func use(_ servers: [NamedICEServer]) {
+        guard let namedServers else {
+            return host.tell(
+                .remark,
+                "relays that the server names are not used, as --relay-only is for those of --turn"
+            )
+        }
+        let peer = state.withLock(\.peer)
+        namedServers.find(servers, for: host.name) { [weak self] found in
+            self?.state.withLock { $0.servers = found }
+            peer?.add(found)
+        }
+    }
+
+    /// If something was heard meanwhile, the server has the session, and its answer does not count.
     private func take(_ result: Result<WebClient.Response, WebClientError>, ofProbeAt askedAt: Instant) {
         state.withLock(\.peer)?.askWhenHeard { [self] heardAt in
             web.perform { [self] in
@@ -167,10 +169,10 @@ package final class WHIPCall: Call {
         if let outcome { host.report(.ended(outcome)) }
     }
 
-    /// Looks now and then whether anything is heard of the server.
+    /// Checks now and then when the server was heard.
     private func watch(_ peer: PeerConnection) {
         guard state.withLock({ $0.peer === peer }) else { return }
-        // The silence of one that has never said anything tells nothing.
+        // The silence of a server that was never heard means nothing.
         peer.askWhenHeard { [weak self] heardAt in if let heardAt { self?.note(heardAt, of: peer) } }
         web.schedule(in: Self.watchInterval) { [weak self] in self?.watch(peer) }
     }

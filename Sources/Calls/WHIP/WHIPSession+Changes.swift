@@ -3,22 +3,22 @@ import NIOHTTP1
 package import Time
 
 extension WHIPSession {
-    /// What the server has made of an offer.
+    /// The server's session.
     struct Publication {
         enum Change {
-            /// Candidates are on their way; whether they were before, with an older tag.
+            /// Candidates are on their way. `isAgain` means the second time, as the first had an older tag.
             case trickling(fragment: String, isAgain: Bool)
             /// The peer prepares another generation of ICE.
             case proposing
-            /// That is on its way; whether it was before, with the condition in another form.
+            /// The restart is on its way. `isAgain` means the second time, with the condition in another form.
             case restarting(fragment: String, isAgain: Bool)
         }
 
-        /// Where the session is; nil if it is not known (`sessionURL`): then nothing is asked of it any more.
+        /// Nil if it is not known (`sessionURL`). Then the session cannot be changed or deleted.
         let url: WebURL?
-        /// That of the generation of ICE, as it stands in the field; nil if the server gave none.
+        /// The value of the server's field for this generation of ICE; nil if it gave none.
         var entityTag: String?
-        /// What is under way. The next change waits until it is answered.
+        /// Under way; nil for none. The next change waits for the answer.
         var change: Change?
         /// Candidates that wait.
         var fragment: String?
@@ -26,17 +26,17 @@ extension WHIPSession {
         var canRestart = true
         /// Whether the server is being asked if it still has the session.
         var isProbing = false
-        /// How often in a row nothing was heard when something could have been.
+        /// Unexpected silences in a row.
         var silences = 0
     }
 
-    /// After so many silences in a row, of which the last lasted longer than the time between reports ever does, the path is lost.
+    /// After so many silences in a row, the path is lost.
     static let silencesOfLoss = 3
 
     private static let fragmentType = "application/trickle-ice-sdpfrag"
 
-    /// The session's URL (RFC 9725 §4.2). It is nil if the response names another server: DELETE and PATCH requests go to the server
-    /// that has answered, or to the same host by TLS.
+    /// The session's URL (RFC 9725 §4.2); nil if the response names another server. DELETE and PATCH requests go to the server that has
+    /// answered, or to the same host by TLS.
     func sessionURL(in response: WebClient.Response, from url: WebURL) -> WebURL? {
         guard let session = response.headers.first(name: "location").flatMap({ url.resolving($0) }),
             url.origin.shares(secretsWith: session.origin)
@@ -46,8 +46,8 @@ extension WHIPSession {
 
     // MARK: - Whether it is there
 
-    /// Nothing was heard of the peer for a while, longer each time: a server that has died and come back says that it knows the session
-    /// no more, long before ICE does.
+    /// The peer was silent for a while, longer each time. A server that was restarted answers that it does not know the session, long before
+    /// ICE notices.
     package mutating func silent() {
         guard case .published(var publication) = state, !publication.isProbing, let url = publication.url else {
             return
@@ -58,21 +58,21 @@ extension WHIPSession {
         outputs.append(.probe(request(.OPTIONS, url)))
     }
 
-    /// The machine was suspended, and the clock stood still meanwhile: the server may have given up waiting.
+    /// The machine was suspended, and its clock stood still. The server may have given up.
     package mutating func slept(for time: Duration, now: Instant) {
         if case .waiting(let until, let isAsked) = state { state = .waiting(until: until - time, isAsked: isAsked) }
         tick(now: now)
         if time >= Self.longestNap { silent() }
     }
 
-    /// This side's addresses or routes have changed: what did not work may work now.
+    /// This side's addresses or routes have changed, so another attempt may succeed now.
     package mutating func networkChanged() {
         guard case .waiting(_, isAsked: false) = state else { return }
         backoff.succeed()
         start()
     }
 
-    /// It is there after all.
+    /// The peer was heard again.
     package mutating func heard() {
         guard case .published(var publication) = state else { return }
         (publication.isProbing, publication.silences) = (false, 0)
@@ -84,8 +84,8 @@ extension WHIPSession {
         publication.isProbing = false
         switch result {
         case .success(let response) where [404, 410].contains(response.status): lose(now: now)
-        // Where it cannot be asked, this side's own network may be gone for a while.
-        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", after: nil, now: now)
+        // If it cannot be asked, this side's own network may be gone for a while.
+        case .failure(.refused(let origin)): retry("\(WebClientError.refused(origin))", now: now)
         case .success where publication.silences >= Self.silencesOfLoss && publication.canRestart:
             // It has the session, and another path may lead there.
             if publication.change == nil {
@@ -97,11 +97,11 @@ extension WHIPSession {
         }
     }
 
-    private mutating func lose(now: Instant) { retry("\(endpoint.origin) has lost the session", after: nil, now: now) }
+    private mutating func lose(now: Instant) { retry("\(endpoint.origin) has lost the session", now: now) }
 
     // MARK: - Changing it
 
-    /// The peer has found candidates that were not in its offer: they are sent as one fragment with all (RFC 9725 §4.3.2).
+    /// The peer has found candidates that were not in its offer. One fragment with all candidates is sent (RFC 9725 §4.3.2).
     package mutating func gathered(_ fragment: String) {
         guard case .published(var publication) = state, publication.canTrickle, publication.url != nil else { return }
         publication.fragment = fragment
@@ -115,13 +115,13 @@ extension WHIPSession {
             publication.change = nil
             return goOn(with: publication)
         }
-        // Candidates that wait are of the generation before.
+        // Waiting candidates are of the former generation.
         publication.fragment = nil
         // RFC 9110 §13.1.1 has it bare, the example of RFC 9725 in quotes.
         send(fragment, .restarting(fragment: fragment, isAgain: false), if: "*", publication)
     }
 
-    /// A change was answered, or was not.
+    /// A change was answered, or has failed.
     package mutating func changed(_ result: Result<WebClient.Response, WebClientError>, now: Instant) {
         guard case .published(var publication) = state, let change = publication.change else { return }
         let response = try? result.get()
@@ -137,7 +137,7 @@ extension WHIPSession {
             outputs.append(.abandonProposal)
             if let status, [405, 412, 415, 422, 428, 501].contains(status) { publication.canRestart = false }
         case (.trickling(let fragment, isAgain: false), 412):
-            // The tag has changed without this side's doing.
+            // The tag has changed on the server's side.
             if let tag = response?.headers.first(name: "etag"), tag != publication.entityTag {
                 publication.entityTag = tag
                 return send(fragment, .trickling(fragment: fragment, isAgain: true), if: tag, publication)

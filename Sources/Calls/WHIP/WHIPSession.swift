@@ -2,15 +2,15 @@ package import HTTP
 package import NIOHTTP1
 package import Time
 
-/// Publishes to a media server by WHIP (RFC 9725): an offer is posted, the answer taken, and the session deleted at the end. What
-/// is lost is published again. Sans-IO: after each call, do what `takeOutputs` says, and call `tick` when `nextDeadline` comes.
+/// Publishes to a media server by WHIP (RFC 9725): posts an offer, takes the answer, and deletes the session at the end. A lost publication
+/// is made again. Sans-IO: after each call perform the result of `takeOutputs`, and call `tick` at `nextDeadline`.
 package struct WHIPSession: Sendable {
     package struct Request: Sendable, Equatable {
         package var method: HTTPMethod
         package var url: WebURL
         package var headers: HTTPHeaders
         package var body: String
-        /// Whether the bearer token goes with it, as that is by then.
+        /// Whether the bearer token is added when it is sent.
         package var isAuthorized: Bool
     }
 
@@ -18,25 +18,25 @@ package struct WHIPSession: Sendable {
         /// Have a peer offer, and pass that on with `described`.
         case offer
         case closePeer
-        /// Make a request, of which the answer is passed on with `answered` or `failed`.
+        /// Make a request, and pass the answer on with `answered` or `failed`.
         case request(Request)
-        /// Make a request, of which the answer is passed on with `changed`.
+        /// Make a request, and pass the answer on with `changed`.
         case change(Request)
-        /// Make a request, of which the answer is passed on with `probed`.
+        /// Make a request, and pass the answer on with `probed`.
         case probe(Request)
-        /// Make a request, of which nothing is wanted but that it arrives.
+        /// Make a request. Its answer is of no interest.
         case farewell(Request)
         case accept(sdp: String)
-        /// Have the peer use servers that the media server names, and pass what they give on with `gathered`.
+        /// Have the peer use servers that the media server names, and pass their candidates on with `gathered`.
         case use([NamedICEServer])
-        /// What of the server's answer cannot be used, or is missing, and why.
+        /// A part of the server's answer cannot be used, or is missing. The text is for people.
         case unusable(String)
         /// Have the peer prepare another generation of ICE, and pass that on with `proposed`.
         case propose
         /// Have the peer take the answer to that, or forget it.
         case acceptProposal(fragment: String)
         case abandonProposal
-        /// What went wrong for now, and in how long it is tried again.
+        /// The call is lost for now, and tried again after a time.
         case retrying(why: String, after: Duration)
         /// The last output; nil if it was left.
         case ended(CallEnd?)
@@ -50,9 +50,9 @@ package struct WHIPSession: Sendable {
         case posting(offer: String, WebURL, redirects: Int)
         /// The server has a session.
         case published(Publication)
-        /// Also whether the server has asked to wait for so long.
+        /// `isAsked` means that the server wants this wait.
         case waiting(until: Instant, isAsked: Bool)
-        /// It was left while the offer was on its way there: a session that the server makes of it is deleted.
+        /// The call was left while the offer was on its way. A session that the server makes of it is deleted.
         case leaving(from: WebURL)
         case ended
     }
@@ -63,7 +63,7 @@ package struct WHIPSession: Sendable {
     static let longestNap = Duration.seconds(30)
     /// Servers may ask for more patience than people have.
     private static let longestRetryAfter = Duration.seconds(60)
-    /// How long a token that was taken before may be refused, until somebody has renewed it.
+    /// The longest time for a renewal of a token that was accepted before.
     private static let renewalTime = Duration.seconds(60)
 
     let endpoint: WebURL
@@ -72,21 +72,18 @@ package struct WHIPSession: Sendable {
     var backoff = Backoff(shortestPause...(.seconds(8)))
     /// Whether the server has ever taken an offer.
     private var wasPublished = false
-    /// Since when a token is refused that was taken before.
+    /// When a token was first refused that was accepted before.
     private var refusedSince: Instant?
     var outputs: [Output] = []
 
-    /// - Parameter hasToken: whether there is a bearer token, which goes to the endpoint's own host alone.
+    /// - Parameter hasToken: whether there is a bearer token. It is sent to the endpoint's own host alone.
     package init(_ endpoint: WebURL, hasToken: Bool) { (self.endpoint, self.hasToken) = (endpoint, hasToken) }
 
     package var nextDeadline: Instant? { if case .waiting(let until, _) = state { until } else { nil } }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     package mutating func start() {
         state = .offering
@@ -101,11 +98,12 @@ package struct WHIPSession: Sendable {
         post(sdp, to: endpoint, redirects: 0)
     }
 
-    /// The server has answered the offer. Of a status that is not known, its class counts (RFC 9725 §4.1).
+    /// The server has answered the offer. Unknown statuses count by their class (RFC 9725 §4.1).
     package mutating func answered(_ response: WebClient.Response, now: Instant) {
         if case .leaving(let url) = state { return finishLeaving(response, from: url) }
         guard case .posting(let offer, let url, let redirects) = state else { return }
         let (status, reason) = ("status \(response.status)", reason(response))
+        let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
         switch response.status {
         case 201: take(response, from: url, now: now)
         case 307, 308: follow(response, with: offer, from: url, redirects)
@@ -114,11 +112,9 @@ package struct WHIPSession: Sendable {
         case 404, 405, 410, 501, 505:
             end(.unavailable, "is no endpoint of WHIP\(reason) (\(status)): check the address")
         case 408, 409, 425, 429, 503:
-            let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry("\(url.origin) has no room now\(reason) (\(status))", after: asked, now: now)
         case 400...499: end(.failed, "does not take the offer\(reason) (\(status))")
         case 500...599:
-            let asked = response.retryAfter.map { min($0, Self.longestRetryAfter) }
             retry(
                 "\(url.origin) has failed\(reason) (\(status)): tell its administrator if it stays so",
                 after: asked,
@@ -133,17 +129,17 @@ package struct WHIPSession: Sendable {
         if case .leaving = state { return finish(nil) }
         guard case .posting = state else { return }
         switch error {
-        // Where it was trusted before, another network may answer in its place.
-        case .untrusted where wasPublished: retry("\(error)", after: nil, now: now)
+        // It was trusted before: another network may answer in its place.
+        case .untrusted where wasPublished: retry("\(error)", now: now)
         case .untrusted, .trust: finish(CallEnd(.failed, "\(error)"))
         case .refused, .unreachable, .broken, .silent, .tooLarge:
             if !wasPublished { return finish(CallEnd(.unavailable, "\(error)")) }
-            // A server that is started again is there soon.
+            // A server that restarts is there soon.
             retry("\(error)", after: Self.shortestPause, now: now)
         }
     }
 
-    /// There are keys: what is sent arrives.
+    /// There are keys, so media arrive.
     package mutating func connected() { backoff.succeed() }
 
     /// The peer has ended, or there will be none.
@@ -158,12 +154,12 @@ package struct WHIPSession: Sendable {
             fallthrough
         case .offering, .posting:
             if isFinal { return finish(CallEnd(.failed, "\(endpoint.origin) \(why)")) }
-            retry("\(endpoint.origin) \(why)", after: nil, now: now)
+            retry("\(endpoint.origin) \(why)", now: now)
         case .idle, .waiting, .leaving, .ended: break
         }
     }
 
-    /// Leaves. It ends when the server knows, as far as it must.
+    /// Leaves. `ended` follows when the server knows, if it has to.
     package mutating func leave() {
         switch state {
         case .published(let publication):
@@ -213,14 +209,14 @@ package struct WHIPSession: Sendable {
         guard let place = response.headers.first(name: "location").flatMap({ url.resolving($0) }) else {
             return end(.failed, "redirects to nowhere")
         }
-        // What was secret on its way stays so.
+        // A secret offer stays secret.
         guard place.origin.isSecure || !url.origin.isSecure else {
             return end(.failed, "redirects to HTTP without TLS")
         }
         post(offer, to: place, redirects: redirects + 1)
     }
 
-    /// Without the key of the stream, which the address may have.
+    /// The server's words, without the key of the stream in the address.
     private func reason(_ response: WebClient.Response) -> String { response.reason(hiding: endpoint.secrets) }
 
     private mutating func refused(_ response: WebClient.Response, by url: WebURL, now: Instant) {
@@ -238,17 +234,13 @@ package struct WHIPSession: Sendable {
         guard wasPublished else {
             return end(.failed, "refuses the token\(reason) (status \(status)): give another one")
         }
-        // Whoever renews it may be late.
+        // Its renewal may be late.
         let since = refusedSince ?? now
         refusedSince = since
         guard now < since + Self.renewalTime else {
             return end(.failed, "refuses the token, which it took before\(reason) (status \(status)): renew the token")
         }
-        retry(
-            "\(url.origin) refuses the token, which it took before\(reason) (status \(status))",
-            after: nil,
-            now: now
-        )
+        retry("\(url.origin) refuses the token, which it took before\(reason) (status \(status))", now: now)
     }
 
     /// RFC 9725 §4.2: the answer, and where the session is, which some servers leave out.
@@ -279,7 +271,7 @@ package struct WHIPSession: Sendable {
         }
     }
 
-    mutating func retry(_ why: String, after asked: Duration?, now: Instant) {
+    mutating func retry(_ why: String, after asked: Duration? = nil, now: Instant) {
         let pause = backoff.fail()
         let wait = max(asked ?? pause, Self.shortestPause)
         state = .waiting(until: now + wait, isAsked: asked != nil && wait > Self.shortestPause)

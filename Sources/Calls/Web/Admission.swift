@@ -10,14 +10,14 @@ package struct Admission: Sendable {
     package let generation: String
 }
 
-/// Why a viewer is not let in.
+/// The reason why a viewer is not let in.
 package enum Refusal: Error, Equatable, CustomStringConvertible {
     case full(limit: Int)
     /// Too many came from one network.
     case tooMany
     case malformed(MalformedSDP)
     case unacceptable(UnacceptableOffer)
-    /// So many offers of one network were of no use that this one was not read; seconds until one is.
+    /// It was not read, as too many offers of one network were useless; seconds until one is read.
     case unread(retryAfter: Int)
     /// No UDP port is free, or the machine has no address.
     case noTransport
@@ -61,10 +61,9 @@ package enum FragmentCondition: Sendable, Equatable {
     }
 }
 
-/// What became of candidates or credentials that a viewer sent later.
+/// The result of candidates or credentials that a viewer has sent later.
 package enum TrickleOutcome: Sendable, Equatable {
     case unknownViewer
-    /// The fragment makes no sense.
     case malformed(MalformedSDP)
     /// The fragment belongs to another generation than the current one.
     case outdated

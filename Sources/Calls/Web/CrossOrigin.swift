@@ -2,7 +2,7 @@ import HTTP
 import NIOHTTP1
 
 extension HTTPResponse {
-    /// Lets pages of an origin, or all (`*`), see the response, and tells browsers that ask before what requests may have
+    /// Lets pages of an origin, or all (`*`), see the response. Tells browsers that ask first the allowed methods and headers of requests
     /// (https://fetch.spec.whatwg.org/#http-cors-protocol).
     mutating func open(to origin: String, isPreflight: Bool) {
         headers.add(name: "Access-Control-Allow-Origin", value: origin)

@@ -1,8 +1,8 @@
 import WebRTC
 
-/// This side's candidates that are found after a viewer's offer was answered, until the viewer has asked for them (RFC 8838). Sans-IO.
+/// This side's candidates from after the answer to a viewer, until the viewer has asked for them (RFC 8838). Sans-IO.
 struct LateCandidates: Sendable {
-    /// A request of the viewer that waits. It gets the candidates; nil if it waits in vain.
+    /// A waiting request of the viewer. It gets the candidates; nil if there will be none.
     typealias Waiter = @Sendable (TrickleFragment?) -> Void
 
     private var untold: TrickleFragment?
@@ -31,12 +31,9 @@ struct LateCandidates: Sendable {
     /// Lets a request wait for further candidates; `isComplete` must be false.
     ///
     /// - Returns: the request that waited before, to be called with nil.
-    mutating func wait(_ next: @escaping Waiter) -> Waiter? {
-        defer { waiter = next }
-        return waiter
-    }
+    mutating func wait(_ next: @escaping Waiter) -> Waiter? { exchange(&waiter, with: next) }
 
-    /// Forgets the candidates that are kept: the viewer learns them in another way.
+    /// Forgets the kept candidates, as the viewer gets them in another way.
     mutating func forget() { untold = nil }
 
     /// No more candidates are found.

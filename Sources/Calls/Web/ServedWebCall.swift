@@ -1,29 +1,28 @@
 import Access
 package import HTTP
 import Media
-import Peers
 import Posix
 
-/// What a web call needs beside its host.
+/// The settings of a web call.
 package struct WebSettings: Sendable {
-    /// Where to serve.
+    /// The server's address.
     package var listen: ListenAddress
     /// The certificate in use; nil for HTTP.
     package var tls: (@Sendable () -> TLSIdentity)?
-    /// Of web proxies in front of the server.
+    /// The addresses of web proxies in front of the server.
     package var proxies: [AddressRange] = []
     /// Names by which viewers reach the server, beside its addresses.
     package var names: [String] = []
     /// The origins whose pages may use the service without a token.
     package var origins: [WebOrigin] = []
-    /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`; asked anew for each viewer,
-    /// as logins may last for a time.
+    /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6), such as `<stun:stun.example.net>; rel="ice-server"`. Called for each viewer, as
+    /// logins may expire.
     package var iceServerLinks: @Sendable () -> [String] = { [] }
     package var viewerLimit = 50
     package var snapshots: WebService.SnapshotSource
-    /// Is shown to viewers, and hears of their number.
+    /// For viewers; it counts them too.
     package var status: WebStatus
-    /// Hears the port at which the server listens.
+    /// Gets the server's port.
     package var opened: @Sendable (UInt16) -> Void = { _ in }
 
     package init(listen: ListenAddress, snapshots: WebService.SnapshotSource, status: WebStatus) {
@@ -31,7 +30,7 @@ package struct WebSettings: Sendable {
     }
 }
 
-/// A web call and the web server in front of it. They live and end together.
+/// A web call with its web server.
 final class ServedWebCall: Call {
     private let host: CallHost
     private let status: WebStatus
@@ -59,7 +58,7 @@ final class ServedWebCall: Call {
         settings.opened(listener.port)
     }
 
-    /// Takes no more viewers. Those that are there leave with the peers, and after them the server ends, by whose thread the last answers go.
+    /// Takes no more viewers. The present ones leave with the peers. The server ends after them, as its thread sends the last answers.
     func close() {
         status.note(.stopped)
         listener.close()
@@ -94,8 +93,24 @@ extension CallPlan {
 extension CallKind {
     /// Browsers, and players that speak WHEP.
     ///
-    /// - Parameter settings: for the call of a sender's start; nil for a sender that has none.
+    /// - Parameter settings: nil for a sender without a web call.
     package static func web(_ settings: WebSettings? = nil) -> CallKind {
         CallKind(form: "web") { text in text == "web" ? .web(settings) : nil }
+    }
+}
+
+extension HTTPServer.Limits {
+    /// Limits for the server of a web call: the connections that a process can spare beside the media, 64 to 4096, and memory for unread
+    /// responses. A page keeps one connection and opens another now and then, and all may come through one proxy. All viewers may load the
+    /// page at once, and a slow one has a piece of 64 KB of it unread.
+    ///
+    /// - Parameters:
+    ///   - files: descriptors that the process may have open.
+    ///   - viewers: the most that are let in.
+    package init(files: Int, viewers: Int) {
+        self.init()
+        connections = min(max(files - 128 - 8 * viewers, 64), 4096)
+        connectionsOfOneNetwork = max(64, 2 * viewers)
+        unread = max(4 << 20, viewers * (64 << 10))
     }
 }

@@ -4,11 +4,11 @@ import Synchronization
 package import Time
 
 extension WebService {
-    /// Where snapshots come from.
+    /// The source of snapshots.
     package struct SnapshotSource: Sendable {
-        /// The horizon: no picture that was taken before it may be shown now; nil for no limit. Called on any thread.
+        /// The horizon, before which no picture may be shown now; nil for no limit. Called on any thread.
         package var horizon: @Sendable () -> Instant?
-        /// The current picture, or a sentence why there is none. May block.
+        /// The current picture, or the reason why there is none. May block.
         package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
 
         package init(
@@ -73,9 +73,9 @@ final class SnapshotDesk: Sendable {
     /// The most snapshots that are made for one request: each may be beyond the horizon when it is made, as the broadcast may be
     /// paused meanwhile.
     private static let mostTries = 3
-    /// How long a snapshot answers further requests.
+    /// The time for which a snapshot answers further requests.
     private let freshness: Duration
-    /// How long a snapshot may be sent at the least before it is given up for a new one.
+    /// The least time for sending a snapshot before it is given up for a new one.
     private let sendingTime: Duration
 
     private let source: WebService.SnapshotSource
@@ -144,10 +144,7 @@ final class SnapshotDesk: Sendable {
     }
 
     private func finish(_ snapshot: Snapshot) {
-        let waiting = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
-        }
+        let waiting = state.withLock { exchange(&$0.waiting, with: []) }
         for completion in waiting { completion(snapshot) }
     }
 

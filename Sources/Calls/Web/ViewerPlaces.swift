@@ -1,8 +1,8 @@
 import Posix
 import Time
 
-/// The places of a call, and the viewers that have them. Anybody who has the link could take all places by offers alone. So a viewer that
-/// has not connected gives way to a newcomer of another network, and one network has few viewers that connect at once. Sans-IO.
+/// The places of a call, and their viewers. Anybody with the link could take all places by offers alone. So a viewer that has not connected
+/// gives way to a newcomer of another network, and few viewers of one network connect at once. Sans-IO.
 struct ViewerPlaces {
     /// The place that a newcomer gets.
     enum Vacancy: Equatable {
@@ -31,7 +31,7 @@ struct ViewerPlaces {
     /// and all come again at once when the sender is started again.
     let mostWaitingOfOneNetwork: Int
     private let limit: Int
-    /// Those who have not connected, the oldest first.
+    /// The viewers that have not connected, the oldest first.
     private var waiting: [Waiting] = []
     private var connected: Set<String> = []
 
@@ -53,13 +53,13 @@ struct ViewerPlaces {
         if waiting.count + connected.count < limit { return .free }
         let others = Dictionary(grouping: waiting.filter { $0.network != network }, by: \.network).values
         let most = others.max { ($0.count, $1[0].since) < ($1.count, $0[0].since) }
-        guard let most, most.count > own.count + 1 || most.count > own.count && isSlow(most[0], now) else {
+        guard let most,
+            most.count > own.count + 1 || most.count > own.count && now >= most[0].since + Self.connectingTime
+        else {
             return .none
         }
         return .insteadOf(most[0].id)
     }
-
-    private func isSlow(_ viewer: Waiting, _ now: Instant) -> Bool { now >= viewer.since + Self.connectingTime }
 
     /// Whether a viewer that has not connected still has its place.
     func isWaiting(_ id: String) -> Bool { waiting.contains { $0.id == id } }

@@ -1,4 +1,3 @@
-import ICE
 import WebRTC
 
 /// One viewer of a web call, from the negotiation to its end.
@@ -17,7 +16,7 @@ struct ViewerSession {
 
 /// The viewers of a web call by the names of their sessions, with their places and ends. Sans-IO.
 struct ViewerSessions: ~Copyable {
-    /// How many viewers are told why their sessions ended.
+    /// The most ended sessions that are remembered.
     private static let endedLimit = 64
 
     var sessions: [String: ViewerSession] = [:]
@@ -62,7 +61,7 @@ struct ViewerSessions: ~Copyable {
         ended.removeFirst(max(0, ended.count - Self.endedLimit))
     }
 
-    /// Why a session ended lately without its viewer's doing, or is about to; nil if it did not.
+    /// The reason for the end of a session, not by its viewer, that was lately or is about to come; nil for none.
     func reasonForEnd(of id: String) -> EndReason? {
         sessions[id]?.connection.reason ?? ended.first { $0.id == id }?.reason
     }

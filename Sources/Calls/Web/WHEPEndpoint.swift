@@ -15,11 +15,11 @@ struct WHEPEndpoint: Sendable {
     static let fragmentType = "application/trickle-ice-sdpfrag"
     private static let sessionPrefix = path + "/"
 
-    /// What the viewer of a session may ask for, by the end of the path.
+    /// A viewer's request about its session, by the end of the path.
     enum Deed: String, CaseIterable {
         /// To speak.
         case talk = "/talk"
-        /// To have sound left out.
+        /// To leave out sound.
         case skip = "/skip"
         /// To change the session, or end it.
         case change = ""
@@ -39,7 +39,7 @@ struct WHEPEndpoint: Sendable {
     let iceServerLinks: @Sendable () -> [String]
     private var access: AccessControl { call.access }
 
-    /// The name of a session, perhaps empty, and what is asked of it by its path; nil for any other path.
+    /// The name of a session, perhaps empty, and the deed in its path; nil for any other path.
     static func session(of path: String) -> (name: String, deed: Deed)? {
         guard path.hasPrefix(sessionPrefix) else { return nil }
         let name = path.dropFirst(sessionPrefix.count)
@@ -58,7 +58,7 @@ struct WHEPEndpoint: Sendable {
         for link in iceServerLinks() { headers.add(name: "Link", value: link) }
     }
 
-    /// Lets a viewer in by its offer, or tells what the endpoint is.
+    /// Lets a viewer in by its offer, or describes the endpoint.
     func join(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         // The type that a GET returns tells players that this is a WHEP endpoint.
         guard request.method == .POST else { return completion(HTTPResponse(.ok, ["Content-Type": Self.offerType])) }
@@ -88,7 +88,7 @@ struct WHEPEndpoint: Sendable {
         _ completion: @escaping WebService.Completion
     ) {
         let offer = String(decoding: request.body, as: UTF8.self)
-        // Other players take what the answer has, and ask for nothing more.
+        // Other players use the candidates of the answer alone.
         let trickles = request.headers.first(name: "oriel-trickle") == "1"
         call.join(offer: offer, from: request.client, name: name, key: key, trickles: trickles) { result in
             switch result {
@@ -138,7 +138,7 @@ struct WHEPEndpoint: Sendable {
         request.disconnection.notify { access.change { engine, _ in _ = engine.answer(number, .cancelled) } }
     }
 
-    /// The session's address is relative to the endpoint's, whatever a proxy made of that (RFC 9110 §10.2.2).
+    /// The session's address is relative to the endpoint's, which a proxy may have changed (RFC 9110 §10.2.2).
     private func created(_ admission: Admission) -> HTTPResponse {
         var headers: HTTPHeaders = [
             "Content-Type": Self.offerType, "Location": String(Self.sessionPrefix.dropFirst()) + admission.id,
@@ -149,33 +149,23 @@ struct WHEPEndpoint: Sendable {
     }
 
     private static func response(to refusal: Refusal) -> HTTPResponse {
-        .sentence(status(of: refusal), "\(refusal)", hints(refusal))
-    }
-
-    private static func status(of refusal: Refusal) -> HTTPResponseStatus {
-        switch refusal {
-        case .full, .noTransport, .noRelay, .closed: .serviceUnavailable
-        case .tooMany, .unread: .tooManyRequests
-        case .kicked: .forbidden
-        case .malformed: .badRequest
-        case .unacceptable(.noCommonCodec): .notAcceptable
-        case .unacceptable: .unprocessableEntity
-        }
+        // Some headers tell a page more than the sentence does.
+        let (status, headers): (HTTPResponseStatus, HTTPHeaders) =
+            switch refusal {
+            case .full: (.serviceUnavailable, ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue])
+            case .noRelay: (.serviceUnavailable, ["Retry-After": "5", "Oriel-Reason": EndReason.noRelay.rawValue])
+            case .noTransport, .closed: (.serviceUnavailable, ["Retry-After": "5"])
+            case .tooMany: (.tooManyRequests, ["Retry-After": "5"])
+            case .unread(let seconds): (.tooManyRequests, ["Retry-After": "\(seconds)"])
+            case .kicked: (.forbidden, hint(.kicked))
+            case .malformed: (.badRequest, [:])
+            case .unacceptable(.noCommonCodec): (.notAcceptable, [:])
+            case .unacceptable: (.unprocessableEntity, [:])
+            }
+        return .sentence(status, "\(refusal)", headers)
     }
 
     private static func hint(_ reason: EndReason) -> HTTPHeaders { ["Oriel-Reason": reason.rawValue] }
-
-    /// Headers that tell a page more than the sentence does.
-    private static func hints(_ refusal: Refusal) -> HTTPHeaders {
-        switch refusal {
-        case .full: ["Retry-After": "5", "Oriel-Reason": EndReason.busy.rawValue]
-        case .noRelay: ["Retry-After": "5", "Oriel-Reason": EndReason.noRelay.rawValue]
-        case .noTransport, .closed, .tooMany: ["Retry-After": "5"]
-        case .unread(let seconds): ["Retry-After": "\(seconds)"]
-        case .kicked: hint(.kicked)
-        case .malformed, .unacceptable: [:]
-        }
-    }
 
     private static var unknown: HTTPResponse { .sentence(.notFound, "there is no such session") }
 
@@ -188,7 +178,7 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
-    /// Does what a viewer asks of its session.
+    /// Answers a viewer's request about its session.
     func perform(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         guard let (session, deed) = Self.session(of: request.path) else { return completion(Self.unknown) }
         if let refusal = refuse(ended: session) { return completion(refusal) }
@@ -199,7 +189,7 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
-    /// Takes a viewer's wish to speak, or takes it back.
+    /// Notes a viewer's wish to speak, or its end.
     private func talk(_ request: HTTPRequest, _ session: String, _ completion: @escaping WebService.Completion) {
         call.talk(session, wants: request.method == .POST) { outcome in
             switch outcome {
@@ -227,7 +217,7 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
-    /// Leaves out as much sound as the viewer's buffer has too much: the body is a number of milliseconds.
+    /// Leaves out sound, as the viewer's buffer is too long. The body is a number of milliseconds.
     private func skip(_ request: HTTPRequest, _ session: String, _ completion: @escaping WebService.Completion) {
         guard let length = Int(String(decoding: request.body, as: UTF8.self)), Peer.skippableSound ~= length else {
             let (least, most) = (Peer.skippableSound.lowerBound, Peer.skippableSound.upperBound)
@@ -273,13 +263,13 @@ struct WHEPEndpoint: Sendable {
 }
 
 extension HTTPRequest {
-    /// Bytes of the secret that a page makes up, and keeps.
+    /// Bytes of a page's secret.
     private static let secretLengths = 16...64
 
     /// The key by which a viewer is recognized later. Nil without a secret of 16 to 64 bytes.
     var guestKey: GuestKey? {
         headers.first(name: "oriel-viewer").flatMap {
-            Self.secretLengths ~= $0.utf8.count ? GuestKey(of: $0) : nil
+            Self.secretLengths ~= $0.utf8.count ? GuestKey(sha256(of: $0)) : nil
         }
     }
 }

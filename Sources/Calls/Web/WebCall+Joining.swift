@@ -7,7 +7,7 @@ import Synchronization
 import Time
 import WebRTC
 
-/// How viewers come in: offers, places and limits.
+/// The coming of viewers: offers, places and limits.
 extension WebCall {
     /// A viewer that has a place and no peer yet.
     private struct Newcomer: Sendable {
@@ -20,8 +20,8 @@ extension WebCall {
     /// Answers an offer, or refuses. The completion is called once, on any thread.
     ///
     /// - Parameters:
-    ///   - name: what the viewer says of itself; may be empty.
-    ///   - key: by what it is recognized later; nil for nothing.
+    ///   - name: the viewer's own name; may be empty.
+    ///   - key: identifies it later; nil if nothing does.
     ///   - trickles: whether it asks for candidates that are found after the answer.
     package func join(
         offer: String,
@@ -32,27 +32,10 @@ extension WebCall {
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
-        viewer.admit = { [access] count in
-            let now: Instant = MonotonicClock.now()
-            return access.atGate { $0.limits.admit(count, of: address, now: now) }
-        }
+        viewer.admit = { [access] count in access.atGate { $0.limits.admit(count, of: address, now: $1) } }
         viewer.kick = { $0.close(as: .kicked) }
-        perform(orRefuse: completion) { [self, viewer] loop throws(Refusal) in
-            try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in
-                try admit(viewer, offering: offer, in: loop, completion)
-            }
-        }
-    }
-
-    /// Tells of a newcomer that finds no place, or has lost it again.
-    private func tellingWhereFull(
-        _ viewer: PeerConnection.Other,
-        in loop: PeerLoop,
-        _ body: () throws(Refusal) -> Void
-    ) throws(Refusal) {
-        do throws(Refusal) { try body() } catch {
-            if case .full = error { tell(error, to: viewer, at: loop.now) }
-            throw error
+        perform(for: viewer, orRefuse: completion) { [self, viewer] loop throws(Refusal) in
+            try admit(viewer, offering: offer, in: loop, completion)
         }
     }
 
@@ -65,8 +48,8 @@ extension WebCall {
         let address = viewer.place
         // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
-        let negotiation = try negotiate(offer, from: address, at: loop.now)
-        guard access.atGate({ $0.limits.mayStart(address, now: loop.now) }) else { throw .tooMany }
+        let negotiation = try negotiate(offer, from: address)
+        guard access.atGate({ $0.limits.mayStart(address, now: $1) }) else { throw .tooMany }
         var random = SystemRandomNumberGenerator()
         let newcomer = Newcomer(
             id: randomName(digits: 32, using: &random),
@@ -77,10 +60,8 @@ extension WebCall {
         state.withLock { $0.places.take(newcomer.id, from: address, now: loop.now) }
         guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
         end(other, in: loop)
-        // The port of the other one is free in the next round, and perhaps no other port.
-        perform(orRefuse: completion) { [self] loop throws(Refusal) in
-            try tellingWhereFull(viewer, in: loop) { () throws(Refusal) in try add(newcomer, in: loop) }
-        }
+        // In the next round, the port of the other one is free. Perhaps no other port is.
+        perform(for: viewer, orRefuse: completion) { [self] loop throws(Refusal) in try add(newcomer, in: loop) }
     }
 
     private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {
@@ -101,7 +82,7 @@ extension WebCall {
         state.withLock { $0.sessions[id] = session }
     }
 
-    /// The place that somebody gets who comes now.
+    /// The place for a newcomer.
     private func vacancy(for address: String, at now: Instant) throws(Refusal) -> ViewerPlaces.Vacancy {
         let vacancy = state.withLock { $0.places.vacancy(for: address, now: now) }
         switch vacancy {
@@ -111,7 +92,7 @@ extension WebCall {
         }
     }
 
-    /// Ends the session of a viewer that has not connected, as its place is another one's.
+    /// Ends the session of a viewer that has not connected, for another viewer.
     private func end(_ id: String, in loop: PeerLoop) {
         let session = state.withLock { state in
             state.places.leave(id)
@@ -120,31 +101,29 @@ extension WebCall {
         session?.connection.close(as: .busy, in: loop)
     }
 
-    /// Why nothing is read that comes from an address; nil if it is.
+    /// The refusal to read requests from an address; nil if they are read.
     func refusalToRead(from address: String) -> Refusal? {
-        let now: Instant = MonotonicClock.now()
-        return access.atGate { $0.limits.waitToBeRead(address, now: now) }.map { .unread(retryAfter: $0) }
+        access.atGate { $0.limits.waitToBeRead(address, now: $1) }.map { .unread(retryAfter: $0) }
     }
 
-    /// Why an offer would be refused now, as far as that shows without a peer; nil if it would not. Nobody needs to be asked about it.
+    /// The refusal of an offer, as far as that shows without a peer; nil if it is acceptable. Nobody is asked about refused offers.
     func refusal(of offer: String, from address: String, name: String) -> Refusal? {
-        let now: Instant = MonotonicClock.now()
         do throws(Refusal) {
-            _ = try vacancy(for: address, at: now)
-            _ = try negotiate(offer, from: address, at: now)
+            _ = try vacancy(for: address, at: MonotonicClock.now())
+            _ = try negotiate(offer, from: address)
             return nil
         } catch {
             if case .full = error {
                 let viewer = PeerConnection.Other(place: address, name: name)
-                _ = peers.perform { [self] loop in tell(error, to: viewer, at: loop.now) }
+                _ = peers.perform { [self] _ in tell(error, to: viewer) }
             }
             return error
         }
     }
 
-    private func negotiate(_ offer: String, from address: String, at now: Instant) throws(Refusal) -> Negotiation {
+    private func negotiate(_ offer: String, from address: String) throws(Refusal) -> Negotiation {
         do throws(Refusal) { return try negotiate(offer) } catch {
-            access.atGate { $0.limits.noteUseless(address, now: now) }
+            access.atGate { $0.limits.noteUseless(address, now: $1) }
             throw error
         }
     }

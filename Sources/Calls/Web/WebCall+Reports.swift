@@ -21,7 +21,7 @@ extension CallReport {
         CallReport(.left(Participant(viewer), reason), "\(viewer.viewer) from \(viewer.place) \(why)")
     }
 
-    /// Tells of a viewer that was turned away, as all places are taken or there is no relay.
+    /// A viewer was turned away, as all places are taken or there is no relay.
     static func turnedAway(from address: String, _ name: String, _ refusal: Refusal) -> CallReport {
         CallReport(
             .refused(Participant(nil, name: name, address: address), refusal == .noRelay ? .noRelay : .busy),

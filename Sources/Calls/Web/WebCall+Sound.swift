@@ -1,14 +1,13 @@
 import Access
 import Media
 import Peers
-import Synchronization
 import Time
 
-/// What viewers want of sound: to speak, and to hear it sooner.
+/// Requests of viewers about sound: to speak, and to hear it sooner.
 extension WebCall {
     // MARK: - Speaking
 
-    /// A viewer wants to speak, or does not any more. The completion is called once, on any thread.
+    /// A viewer wants to speak, or no longer. The completion is called once, on any thread.
     func talk(_ id: String, wants: Bool, completion: @escaping @Sendable (TalkOutcome) -> Void) {
         let isOpen = peers.perform { [self] loop in completion(talk(id, wants: wants, in: loop)) }
         if !isOpen { completion(.unknownViewer) }
@@ -25,15 +24,14 @@ extension WebCall {
                 return .state(engine.talkState(of: participant))
             }
         }
-        let wait = access.atGate { $0.limits.waitToAsk(viewer.place, now: loop.now) }
+        let wait = access.atGate { $0.limits.waitToAsk(viewer.place, now: $1) }
         if let wait { return .tooOften(seconds: wait) }
         return TalkOutcome(access.change { $0.askToTalk(participant, at: $1) }, at: loop.now)
     }
 
     // MARK: - Hearing
 
-    /// Leaves out sound for a viewer that has as much in its buffer. The completion gets whether there is such a viewer, on any
-    /// thread.
+    /// Leaves out sound for a viewer with too long a buffer. The completion gets whether there is such a viewer, on any thread.
     func skipSound(_ id: String, _ length: Duration, completion: @escaping @Sendable (Bool) -> Void) {
         let isOpen = peers.perform { [self] loop in
             let peer = peer(of: id, in: loop)
@@ -44,14 +42,14 @@ extension WebCall {
     }
 }
 
-/// What became of a viewer's wish to speak, or not to.
+/// The answer to a viewer's wish to speak, or not to.
 enum TalkOutcome: Sendable {
     case state(TalkState)
     /// No viewer is heard here.
     case off
     /// The session's offer does not send sound.
     case cannotSpeak
-    /// In so many seconds it may ask again.
+    /// Seconds until it may ask again.
     case refused(seconds: Int)
     case tooOften(seconds: Int)
     case unknownViewer

@@ -4,11 +4,11 @@ import Synchronization
 import Time
 import WebRTC
 
-/// Candidates and credentials that viewers send after their offers, and this side's candidates that are found after the answer.
+/// Candidates and credentials of viewers after their offers, and this side's candidates after its answer.
 extension WebCall {
     /// Takes a fragment with candidates or new credentials. The completion is called once, on any thread.
     ///
-    /// - Parameter address: where the fragment came from, perhaps not the address from which the viewer joined.
+    /// - Parameter address: the sender's, perhaps not the address from which the viewer joined.
     package func trickle(
         _ fragment: String,
         to id: String,
@@ -39,23 +39,23 @@ extension WebCall {
         do throws(MalformedSDP) {
             fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
         } catch {
-            access.atGate { $0.limits.noteUseless(address, now: loop.now) }
+            access.atGate { $0.limits.noteUseless(address, now: $1) }
             return .malformed(error)
         }
         let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
+        let generation = peer.transport.local?.credentials.fragment
         switch condition {
-        case .generation where isRestart: return .outdated
-        case .generation(let generation) where generation != peer.local?.credentials.fragment: return .outdated
+        case .generation(let wanted) where isRestart || wanted != generation: return .outdated
         case .unsaid where isRestart || fragment.credentials == nil: return .unconditional
         case .generation, .unsaid, .any: break
         }
         if isRestart, let credentials = fragment.credentials {
-            guard access.atGate({ $0.limits.mayStart(session.viewer.place, now: loop.now) }) else { return .tooMany }
+            guard access.atGate({ $0.limits.mayStart(session.viewer.place, now: $1) }) else { return .tooMany }
             state.withLock { $0.sessions[id]?.credentials = credentials }
-            peer.restart(with: credentials)
+            peer.transport.restart(with: credentials)
         }
         session.connection.add(fragment.candidates, to: peer)
-        guard isRestart, let local = peer.local else {
+        guard isRestart, let local = peer.transport.local else {
             return tellLate(id, by: fragment, in: session.negotiation.transportSection, orLater: completion)
         }
         let isLast = state.withLock { state in
@@ -69,8 +69,7 @@ extension WebCall {
         )
     }
 
-    /// Tells a viewer of candidates that were found since it was answered, or since it has asked last. A fragment that brings nothing
-    /// waits for some.
+    /// Tells a viewer the candidates that were found since its last answer. An empty fragment waits for some.
     ///
     /// - Returns: nil if the completion gets the outcome later.
     private func tellLate(

@@ -1,17 +1,14 @@
 import Access
 import Control
-import HTTP
+import ICE
 import Media
 import Peers
 import Posix
 import Synchronization
-import Time
 import WebRTC
 
-/// Lets viewers in: each makes an offer, which is answered, and may change or end its session later. `PeerGroup` sends to the
-/// viewers.
-///
-/// Any thread may ask; all is done on the network thread of the peers.
+/// Lets viewers in. Each makes an offer, and may change or end its session later. `PeerGroup` sends to the viewers. Any thread may ask. The
+/// work is done on the network thread of the peers.
 package final class WebCall: Sendable {
     let host: CallHost
     let peers: PeerGroup
@@ -19,31 +16,37 @@ package final class WebCall: Sendable {
     let state: Mutex<ViewerSessions>
 
     /// - Parameters:
-    ///   - host: is told who comes and leaves, on the network thread; close its network to end the call.
+    ///   - host: gets the reports on the network thread. Close its network to end the call.
     ///   - viewerLimit: the most viewers; there are fewer places if there are fewer ports.
     package init(in host: CallHost, viewerLimit: Int) throws {
         (self.host, peers) = (host, try host.network.peers())
-        let viewerLimit = min(viewerLimit, peers.ports?.count ?? viewerLimit)
+        // Each needs a port.
+        let viewerLimit = min(viewerLimit, peers.configuration.ice.ports?.count ?? viewerLimit)
         self.viewerLimit = viewerLimit
         state = Mutex(ViewerSessions(viewerLimit: viewerLimit))
     }
 
     var access: AccessControl { host.access }
 
-    /// Does a task in the next round of the network thread. If that is impossible, or the task throws, the completion gets why.
+    /// Does a task for a newcomer in the next round of the network thread. If that is impossible, or the task throws, the completion gets the
+    /// refusal.
     func perform(
+        for viewer: PeerConnection.Other,
         orRefuse completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void,
         _ task: @escaping @Sendable (PeerLoop) throws(Refusal) -> Void
     ) {
-        let isOpen = peers.perform { loop in
-            do throws(Refusal) { try task(loop) } catch { completion(.failure(error)) }
+        let isOpen = peers.perform { [self] loop in
+            do throws(Refusal) { try task(loop) } catch {
+                if case .full = error { tell(error, to: viewer) }
+                completion(.failure(error))
+            }
         }
         if !isOpen { completion(.failure(.closed)) }
     }
 
     /// Reports that a viewer was turned away, once a minute for each network.
-    func tell(_ refusal: Refusal, to viewer: PeerConnection.Other, at now: Instant) {
-        let isDue = access.atGate { $0.isToldRefusal(of: viewer.place, now: now) }
+    func tell(_ refusal: Refusal, to viewer: PeerConnection.Other) {
+        let isDue = access.atGate { $0.isToldRefusal(of: viewer.place, now: $1) }
         if isDue { host.report(.turnedAway(from: viewer.place, viewer.name, refusal)) }
     }
 
@@ -54,7 +57,7 @@ package final class WebCall: Sendable {
         case .answered(let sdp, let local):
             let session = state.withLock { $0.answer(id, isTrickling: local.isTrickling) }
             guard let session, let completion = session.completion else { return }
-            if peers.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
+            if peers.configuration.ice.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
             completion(.success(Admission(id: id, answer: sdp, generation: local.credentials.fragment)))
         case .found(let fragment):
             let waiter = state.withLock { state in state.sessions[id]?.late?.add(fragment) }
@@ -78,13 +81,13 @@ package final class WebCall: Sendable {
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         _ = peers.perform { [self] loop in
-            tell(.noRelay, to: session.connection.other, at: loop.now)
+            tell(.noRelay, to: session.connection.other)
             if let peer = session.connection.peer(in: loop) { loop.close(peer, .pathLost) }
         }
         completion(.failure(.noRelay))
     }
 
-    /// Why a viewer gets no answer whose session has ended.
+    /// The refusal of a viewer whose session has ended before the answer.
     private func refusal(after reason: EndReason) -> Refusal {
         switch reason {
         case .kicked: .kicked
@@ -94,9 +97,32 @@ package final class WebCall: Sendable {
         }
     }
 
-    // MARK: - What is known of viewers
+    // MARK: - Ends
 
-    /// That of a session; nil if there is none, or it has ended.
+    /// Ends a viewer's session. The completion gets whether there was one, on any thread.
+    package func leave(_ id: String, completion: @escaping @Sendable (Bool) -> Void) {
+        let isOpen = peers.perform { [self] loop in
+            guard let peer = peer(of: id, in: loop) else { return completion(false) }
+            loop.close(peer, .closedByPeer)
+            // In its next round, the thread knows the session no more.
+            if !peers.perform({ _ in completion(true) }) { completion(true) }
+        }
+        if !isOpen { completion(false) }
+    }
+
+    /// Whether there is such a session, or was lately. Only its viewer knows its name.
+    package func hasSession(_ id: String) -> Bool {
+        state.withLock { $0.sessions[id] != nil } || reasonForEnd(of: id) != nil
+    }
+
+    func note(_ reason: EndReason, forEndOf id: String) { state.withLock { $0.note(reason, forEndOf: id) } }
+
+    /// The reason for the end of a session, not by its viewer, that was lately or is about to come; nil for none.
+    package func reasonForEnd(of id: String) -> EndReason? { state.withLock { $0.reasonForEnd(of: id) } }
+
+    // MARK: - Viewers
+
+    /// Nil if there is no such session, or it has ended.
     func peer(of id: String, in loop: PeerLoop) -> Peer? {
         state.withLock { $0.sessions[id] }?.connection.peer(in: loop)
     }
@@ -111,7 +137,7 @@ package final class WebCall: Sendable {
         viewer.participant.talk = access.read { $0.talkState(of: peer.id) }
         return PageViewer(
             viewer,
-            rendition: peer.rung + 1,
+            rendition: (peer.rendition?.rung ?? 0) + 1,
             quantizer: work.quantizer,
             limit: work.limit,
             soundTarget: work.soundTarget

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The viewer's page: files that are part of the program.
 enum WebPage {
-    /// What the page may load and do: scripts and styles from its own files alone, and nothing from elsewhere.
+    /// Allows scripts and styles from the page's own files alone, and nothing from elsewhere.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
         media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
@@ -30,9 +30,9 @@ enum WebPage {
         }
     }
 
-    /// The file of a room's page; a path of one name that is none of a file is a room's.
+    /// A file of a room's page. Any other path of one name is a room's.
     ///
-    /// - Parameter iceServerLinks: `Link` values for whoever is in a room.
+    /// - Parameter iceServerLinks: `Link` values for the page of a room.
     static func roomResponse(to path: String, _ iceServerLinks: () -> [String]) -> HTTPResponse? {
         switch path {
         case "/common.css": file(PackageResources.common_css, "text/css")

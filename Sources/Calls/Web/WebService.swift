@@ -2,8 +2,6 @@ import Access
 import Control
 package import HTTP
 import NIOHTTP1
-import Posix
-import Time
 
 /// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
 package final class WebService: Sendable {
@@ -11,11 +9,10 @@ package final class WebService: Sendable {
 
     /// Before the name of a session.
     private static let viewerPrefix = "/api/viewers/"
-    /// What viewers get only when they are let in.
+    /// Paths for viewers that are let in.
     private static let admittedPaths: Set = ["/snapshot.png", "/api/status", "/api/events"]
 
     private let status: WebStatus
-    /// Decides who may use the service, and who has to knock.
     private let access: AccessControl
     private let origins: OriginGuard
     private let whep: WHEPEndpoint
@@ -77,11 +74,11 @@ package final class WebService: Sendable {
         }
     }
 
-    // MARK: - Who may
+    // MARK: - Access
 
-    /// Why a request is not answered; nil if it is. An offer may come from somebody who has to knock.
+    /// The refusal of a request; nil if it is answered. A viewer that has to knock may make an offer.
     ///
-    /// - Parameter isOpen: whether anybody may see what is at the path: a page, by which viewers show their tokens and knock.
+    /// - Parameter isOpen: whether anybody may see the path: a page, by which viewers show their tokens and knock.
     private func refusal(of request: HTTPRequest, _ methods: [HTTPMethod], isOpen: Bool) -> HTTPResponse? {
         if !isOpen, let refusal = authorize(request) { return refusal }
         if !methods.contains(request.method) {
@@ -105,8 +102,7 @@ package final class WebService: Sendable {
     private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
         let authorization = request.headers.first(name: "authorization")
         if authorization == nil, whep.isForSession(request) { return nil }
-        let now: Instant = MonotonicClock.now()
-        switch access.atGate({ $0.token.check(authorization, from: request.client, now: now) }) {
+        switch access.atGate({ $0.token.check(authorization, from: request.client, now: $1) }) {
         case .allowed: return nil
         case .wrongToken:
             return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
@@ -133,8 +129,8 @@ package final class WebService: Sendable {
         (methods + [.OPTIONS]).map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Adds the headers of all responses. With the token, pages of every origin may use the service. Without one, only those of
-    /// allowed origins may: others must not see what the viewer's network alone protects. Cookies play no part.
+    /// Adds the headers of all responses. With a token, pages of every origin may use the service. Without one, only the viewer's network
+    /// protects it, so only pages of allowed origins may. Cookies play no part.
     private func decorated(_ response: HTTPResponse, for request: HTTPRequest) -> HTTPResponse {
         var response = response
         func add(_ name: String, _ value: String) { response.headers.add(name: name, value: value) }
@@ -150,7 +146,7 @@ package final class WebService: Sendable {
     }
 
     private var eventStream: HTTPResponse {
-        // Proxies shall not hold back what has come (nginx).
+        // Proxies shall not hold back events (nginx).
         var response = HTTPResponse(.ok, ["Content-Type": "text/event-stream", "X-Accel-Buffering": "no"])
         response.body = .events(status.events)
         return response

@@ -10,15 +10,15 @@ package final class WebStatus: Sendable {
         var state = "starting"
         /// Viewers that are connected.
         var viewers = 0
-        /// How often it has changed who may speak; nil where no viewer may.
+        /// Counts changes of the right to speak; nil where no viewer is heard.
         var talk: Int?
     }
 
-    /// What the encoders did in the last second.
+    /// The work of the encoders in the last second.
     package struct Work: Sendable {
         /// Of the last frame, 0 (best) to 63; nil before the first.
         package var quantizer: Int?
-        /// What keeps the picture from being better or newer, in a word; nil for nothing but the bitrate.
+        /// The limit of the picture beside the bitrate, in a word; nil for none.
         package var limit: String?
         /// The target of the sound's encoder, in bits a second; nil while nobody gets the sound.
         package var soundTarget: Int?
@@ -39,7 +39,7 @@ package final class WebStatus: Sendable {
     /// Notes the broadcast's state.
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
-    /// Notes that it has changed who may speak.
+    /// Notes a change of the right to speak.
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
     package func note(_ work: Work) { lastWork.withLock { $0 = work } }

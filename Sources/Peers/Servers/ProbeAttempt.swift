@@ -5,7 +5,7 @@ import Time
 
 /// One probe of a server, with its socket.
 final class ProbeAttempt {
-    /// Datagrams, or reads of a stream, that are taken: a server needs three.
+    /// The most datagrams, or reads of a stream. A server needs three.
     private static let mostPieces = 8
     private static let pieceSize = 2048
 
@@ -13,10 +13,10 @@ final class ProbeAttempt {
     private let socket: ConnectedSocket
     private var probe: ServerProbe
     private var pieceCount = 0
-    /// Of a stream, what there was no room for.
+    /// Bytes for a stream without room.
     private var unsent: [UInt8] = []
 
-    /// - Throws: if there is no way to the server's address, or no socket.
+    /// - Throws: if there is no route to the server's address, or no socket.
     init(_ server: ICEServer, at now: Instant) throws(SystemError) {
         let place: (host: String, port: UInt16)
         let service: ServerProbe.Service
@@ -38,10 +38,10 @@ final class ProbeAttempt {
     /// For `poll`.
     var descriptor: PollItem { PollItem(socket.raw, wantsWrite: !unsent.isEmpty) }
     var deadline: Instant? { probe.deadline }
-    /// Once it is over: what the server does.
+    /// Nil until it is over.
     var result: ServerProbe.Result? { probe.isOver ? probe.result : nil }
 
-    /// Receives and sends what there is.
+    /// Receives and sends.
     ///
     /// - Parameter isReadable: whether something has come.
     func advance(isReadable: Bool, at now: Instant) {
@@ -65,7 +65,7 @@ final class ProbeAttempt {
 
     private func send() throws(SystemError) {
         while let output = probe.takeOutput() {
-            // A datagram without room is lost, as others are on the way.
+            // A datagram without room is lost.
             if isStream { unsent += output } else { _ = try socket.send(output) }
         }
         if !unsent.isEmpty { unsent.removeFirst(try socket.send(unsent)) }

@@ -1,6 +1,6 @@
 import ICE
 
-/// The STUN and TURN servers that are known to be silent: no agent waits for them. On the network thread.
+/// The silent STUN and TURN servers, which no agent waits for. On the network thread.
 final class SilentServers {
     var servers: [ICEServer] = []
     /// Whether the servers are to be probed again: a peer has waited for one in vain, or does without a silent one.
@@ -16,8 +16,5 @@ final class SilentServers {
     func doubt() { isInDoubt = true }
 
     /// The answer is given once.
-    func takeDoubt() -> Bool {
-        defer { isInDoubt = false }
-        return isInDoubt
-    }
+    func takeDoubt() -> Bool { exchange(&isInDoubt, with: false) }
 }

@@ -8,7 +8,7 @@ package struct WatchedServer: Sendable {
     package let server: ICEServer
     /// The call whose media server names it; nil for one of the user's.
     package let call: String?
-    /// Why the tunnel to the server does not work, as a sentence; nil if it works, or none is needed.
+    /// The sentence about a broken tunnel to the server; nil if it works, or none is needed.
     package let obstacle: @Sendable () -> String?
 
     package init(
@@ -25,7 +25,7 @@ package struct WatchedServer: Sendable {
 package struct ServerNews: Sendable {
     package let server: WatchedServer
     package let result: ServerProbe.Result
-    /// Since when it has been so.
+    /// The time of the change to this result.
     package let since: Instant
 
     package init(server: WatchedServer, result: ServerProbe.Result, since: Instant) {

@@ -9,10 +9,7 @@ struct IncomingSound {
 
     init(ssrc: UInt32) { self.ssrc = ssrc }
 
-    mutating func takePackets() -> [ReceivedSound] {
-        defer { packets.removeAll() }
-        return packets
-    }
+    mutating func takePackets() -> [ReceivedSound] { exchange(&packets, with: []) }
 
     mutating func receive(_ packet: IncomingPacket, now: Instant) {
         statistics.notePacket(packet.header, at: now)

@@ -34,10 +34,7 @@ struct IncomingStream {
 
     init(ssrc: UInt32) { self.ssrc = ssrc }
 
-    mutating func takeFrames() -> [ReceivedFrame] {
-        defer { frames.removeAll() }
-        return frames
-    }
+    mutating func takeFrames() -> [ReceivedFrame] { exchange(&frames, with: []) }
 
     // MARK: - Input
 

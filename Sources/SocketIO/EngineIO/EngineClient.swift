@@ -63,10 +63,7 @@ package struct EngineClient: Sendable {
 
     package init(now: Instant) { nextDeadline = now + Self.openTimeout }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Actions of the user
 

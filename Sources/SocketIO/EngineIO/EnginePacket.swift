@@ -1,5 +1,4 @@
 import FoundationEssentials
-import JSON
 
 /// A packet of Engine.IO, revision 4 (socketio/engine.io-protocol).
 package enum EnginePacket: Sendable, Equatable {
@@ -42,8 +41,18 @@ package enum EnginePacket: Sendable, Equatable {
 
     /// The packet as one frame of a WebSocket.
     package var frame: EngineMessage {
-        if case .message(.binary) = self { return .binary(rest) }
-        return .text([kind] + rest)
+        let (kind, rest): (String, [UInt8])
+        switch self {
+        case .open(let handshake): (kind, rest) = ("0", handshake.json)
+        case .close: (kind, rest) = ("1", [])
+        case .ping(let word): (kind, rest) = ("2", word)
+        case .pong(let word): (kind, rest) = ("3", word)
+        case .message(.text(let text)): (kind, rest) = ("4", text)
+        case .message(.binary(let bytes)): return .binary(bytes)
+        case .upgrade: (kind, rest) = ("5", [])
+        case .noop: (kind, rest) = ("6", [])
+        }
+        return .text(Array(kind.utf8) + rest)
     }
 
     /// Whether a client sends such packets in an open session.
@@ -51,27 +60,6 @@ package enum EnginePacket: Sendable, Equatable {
         switch self {
         case .message, .pong, .close: true
         case .open, .ping, .upgrade, .noop: false
-        }
-    }
-
-    private var kind: UInt8 {
-        switch self {
-        case .open: UInt8(ascii: "0")
-        case .close: UInt8(ascii: "1")
-        case .ping: UInt8(ascii: "2")
-        case .pong: UInt8(ascii: "3")
-        case .message: UInt8(ascii: "4")
-        case .upgrade: UInt8(ascii: "5")
-        case .noop: UInt8(ascii: "6")
-        }
-    }
-
-    private var rest: [UInt8] {
-        switch self {
-        case .open(let handshake): handshake.json
-        case .ping(let word), .pong(let word): word
-        case .message(.text(let bytes)), .message(.binary(let bytes)): bytes
-        case .close, .upgrade, .noop: []
         }
     }
 }
@@ -89,7 +77,7 @@ package enum EngineMessage: Sendable, Equatable {
 }
 
 /// The server's description of a session that it opens.
-package struct EngineHandshake: Sendable, Equatable {
+package struct EngineHandshake: Sendable, Equatable, Codable {
     package var sid: String
     /// Transports to which the session may upgrade.
     package var upgrades: [String]
@@ -103,28 +91,16 @@ package struct EngineHandshake: Sendable, Equatable {
 extension EngineHandshake {
     /// Nil if the text is no handshake, or its times are not between 1 ms and 1 day.
     fileprivate init?(_ text: [UInt8]) {
-        let json = JSONText(text)
-        guard let sid = json?["sid"]?.string, !sid.isEmpty, let upgrades = json?["upgrades"]?.elements,
-            let interval = json?["pingInterval"]?.integer, let timeout = json?["pingTimeout"]?.integer,
-            1...86_400_000 ~= interval, 1...86_400_000 ~= timeout
+        guard let handshake = try? JSONDecoder().decode(Self.self, from: Data(text)), !handshake.sid.isEmpty,
+            1...86_400_000 ~= handshake.pingInterval, 1...86_400_000 ~= handshake.pingTimeout
         else { return nil }
-        self.init(
-            sid: sid,
-            upgrades: upgrades.compactMap(\.string),
-            pingInterval: interval,
-            pingTimeout: timeout,
-            maxPayload: json?["maxPayload"]?.integer
-        )
+        self = handshake
     }
 
     fileprivate var json: [UInt8] {
-        let limit = maxPayload.map { [(name: "maxPayload", value: JSONText($0))] } ?? []
-        let rest = [
-            (name: "pingInterval", value: JSONText(pingInterval)), (name: "pingTimeout", value: JSONText(pingTimeout)),
-            (name: "sid", value: JSONText(string: sid)),
-            (name: "upgrades", value: JSONText(array: upgrades.map { JSONText(string: $0) })),
-        ]
-        return Array(JSONText(object: limit + rest).bytes)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array((try? encoder.encode(self)) ?? Data())
     }
 }
 

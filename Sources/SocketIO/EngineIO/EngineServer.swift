@@ -74,6 +74,8 @@ package struct EngineServer: Sendable {
     private var crowded: [String: Instant] = [:]
     private var sockets: [UInt64: String] = [:]
     private var outputs: [Output] = []
+    /// Of the last event.
+    private(set) var now = Instant.start
 
     /// - Parameter makeSID: makes a name that nobody can guess.
     package init(
@@ -93,15 +95,13 @@ package struct EngineServer: Sendable {
         return min(due, sessions.nextDeadline ?? due)
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Actions of clients
 
     /// Receives a request of polling. It is answered or refused once, a GET perhaps later.
     package mutating func receive(_ method: Method, _ query: Query, body: [UInt8], request: UInt64, now: Instant) {
+        self.now = now
         if let refusal = refusal(of: query) { return act(.refuse(request: request, refusal)) }
         guard query.transport == "polling" else { return act(.refuse(request: request, .badRequest)) }
         guard let sid = query.sid else {
@@ -152,6 +152,7 @@ package struct EngineServer: Sendable {
 
     /// Drops a held GET: its client will not read the answer.
     package mutating func abort(request: UInt64, now: Instant) {
+        self.now = now
         guard let sid = gets.sid(of: request) else { return }
         gets.remove(request)
         change(sid) { $0.abort(poll: request) }
@@ -166,6 +167,7 @@ package struct EngineServer: Sendable {
 
     /// Adds an open WebSocket that was not refused. It is closed if the client's network begins too many sessions.
     package mutating func open(socket: UInt64, _ query: Query, now: Instant) {
+        self.now = now
         if let sid = query.sid {
             guard sessions[sid] != nil else { return act(.close(socket: socket)) }
             sockets[socket] = sid
@@ -180,6 +182,7 @@ package struct EngineServer: Sendable {
     }
 
     package mutating func receive(_ frame: EngineMessage, on socket: UInt64, now: Instant) {
+        self.now = now
         guard let sid = sockets[socket] else { return }
         guard pay(EngineLimits.cost(ofPackets: 1, size: frame.size), by: sid, now: now) else {
             return close(sid, .flooded)
@@ -188,6 +191,7 @@ package struct EngineServer: Sendable {
     }
 
     package mutating func lost(socket: UInt64, now: Instant) {
+        self.now = now
         guard let sid = sockets.removeValue(forKey: socket) else { return }
         change(sid) { $0.lost(socket: socket) }
     }
@@ -210,6 +214,7 @@ package struct EngineServer: Sendable {
     }
 
     package mutating func tick(now: Instant) {
+        self.now = now
         for (network, due) in crowded where due <= now { releaseGets(of: network, now: now) }
         while let sid = sessions.takeDue(now: now) {
             change(sid) { $0.tick(now: now) }

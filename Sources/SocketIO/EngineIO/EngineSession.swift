@@ -123,10 +123,7 @@ package struct EngineSession: Sendable {
         return isEnded ? nil : earliest(heartbeat.deadline, candidate, expiry)
     }
 
-    package mutating func takeOutputs() -> [Output] {
-        defer { outputs = [] }
-        return outputs
-    }
+    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
     // MARK: - Actions of the client
 

@@ -60,10 +60,7 @@ package final class SoundRequests: Sendable {
 
     func takeWaiting() -> [Waiting] {
         signal.clear()
-        return state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
-        }
+        return state.withLock { exchange(&$0.waiting, with: []) }
     }
 
     /// Refuses all requests from now on.

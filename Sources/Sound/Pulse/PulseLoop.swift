@@ -36,10 +36,7 @@ final class PulseLoop {
         fileprivate var isReadable = false
 
         /// Whether it was readable since the last call.
-        func takeReadable() -> Bool {
-            defer { isReadable = false }
-            return isReadable
-        }
+        func takeReadable() -> Bool { exchange(&isReadable, with: false) }
     }
 
     private var watches: [Watch] = []

@@ -4,10 +4,7 @@ internal import COpenSSL
 final class DatagramOutput {
     private(set) var datagrams: [[UInt8]] = []
 
-    func takeDatagrams() -> [[UInt8]] {
-        defer { datagrams.removeAll() }
-        return datagrams
-    }
+    func takeDatagrams() -> [[UInt8]] { exchange(&datagrams, with: []) }
 
     /// A BIO that appends to this output, which must outlive it.
     func makeBIO() -> OpaquePointer? {

@@ -1,4 +1,3 @@
-import Media
 package import RTP
 
 /// The agreement of an offer and its answer (RFC 9429 §5.3, §5.11), for either side's offer.

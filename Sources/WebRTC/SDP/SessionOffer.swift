@@ -2,20 +2,11 @@ import Media
 package import RTP
 
 /// The reason why the answer to this side's offer leads to no session.
-package enum UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
-    /// It answers another offer.
-    case mismatched(String)
-    case nothingWanted
-    /// A part that WebRTC demands is missing or malformed.
-    case incomplete(String)
+package struct UnacceptableAnswer: Error, Equatable, CustomStringConvertible {
+    /// The rest of a sentence about the answer.
+    let flaw: String
 
-    package var description: String {
-        switch self {
-        case .mismatched(let what): "the answer is not to this offer: it \(what)"
-        case .nothingWanted: "the answer rejects all that was offered"
-        case .incomplete(let what): "the answer \(what)"
-        }
-    }
+    package var description: String { "the answer \(flaw)" }
 }
 
 /// An offer of streams in one bundle, and the result of its answer (RFC 9429 §5.2, §5.11).
@@ -60,13 +51,15 @@ package struct SessionOffer: Equatable, Sendable {
 
     package func agreement(in answer: SessionDescription) throws(UnacceptableAnswer) -> Agreement {
         guard answer.media.count == streams.count else {
-            throw .mismatched("has \(answer.media.count) media descriptions for \(streams.count)")
+            let flaw = "it has \(answer.media.count) media descriptions for \(streams.count)"
+            throw UnacceptableAnswer(flaw: "is not to this offer: \(flaw)")
         }
         var accepted: [AgreedStream] = []
         for (offered, media) in zip(streams, answer.media) {
             let kind = offered.formats[0].codec.kind
             guard media.kind == kind, media.attributes.first("mid") ?? offered.mid == offered.mid else {
-                throw .mismatched("has other media where \(kind) \(offered.mid) was offered")
+                let flaw = "it has other media where \(kind) \(offered.mid) was offered"
+                throw UnacceptableAnswer(flaw: "is not to this offer: \(flaw)")
             }
             guard media.port != 0, media.receives(in: answer) || offered.isReceived && media.sends(in: answer) else {
                 continue
@@ -77,19 +70,19 @@ package struct SessionOffer: Equatable, Sendable {
                 }
                 accepted.append(stream)
             } catch {
-                throw .incomplete(error.what)
+                throw UnacceptableAnswer(flaw: error.what)
             }
         }
-        guard let first = accepted.first else { throw .nothingWanted }
+        guard let first = accepted.first else { throw UnacceptableAnswer(flaw: "rejects all that was offered") }
         let bundle = answer.bundle(of: answer.media[first.section]) ?? []
         guard accepted.count == 1 || accepted.allSatisfy({ bundle.contains($0.mid) }) else {
-            throw .incomplete("takes streams apart that were offered in one bundle")
+            throw UnacceptableAnswer(flaw: "takes streams apart that were offered in one bundle")
         }
         let tagged = answer.tagged(in: bundle, for: accepted.map(\.section))
         do throws(Shortcoming) {
             return try Agreement(accepted, in: answer, tagged: tagged, role: Self.role)
         } catch {
-            throw .incomplete(error.what)
+            throw UnacceptableAnswer(flaw: error.what)
         }
     }
 

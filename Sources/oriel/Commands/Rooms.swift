@@ -70,7 +70,7 @@ struct Rooms: ParsableCommand {
         configuration.mostHeldGets = max(limits.connections / 4, 16)
         let http = HTTPServer(limits: limits, proxies: server.proxies)
         defer { http.close() }
-        let rooms = RoomService(configuration, of: http) { Console.note("\($0)") }
+        let rooms = RoomService(configuration, of: http, note: Console.note)
         let listener = try http.listen(
             on: server.listen,
             tls: tls?.current,
@@ -86,14 +86,12 @@ struct Rooms: ParsableCommand {
     /// through a proxy that is not named: that gets half of the connections, one for each client.
     private var limits: HTTPServer.Limits {
         let connections = min(max(FileLimit.raise() - 64, 64), max(2 * maxClients, 128))
-        return HTTPServer.Limits(
-            connections: connections,
-            connectionsOfOneNetwork: connections,
-            bodySize: 128 * 1024,
-            // Messages of any client that have not come whole count too.
-            unread: 6 << 20,
-            unreadOfOneNetwork: 3 << 19
-        )
+        var limits = HTTPServer.Limits()
+        (limits.connections, limits.connectionsOfOneNetwork) = (connections, connections)
+        limits.bodySize = 128 * 1024
+        // Messages of any client that have not come whole count too.
+        (limits.unread, limits.unreadOfOneNetwork) = (6 << 20, 3 << 19)
+        return limits
     }
 }
 

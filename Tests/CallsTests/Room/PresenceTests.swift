@@ -79,7 +79,7 @@ import Time
 
         mutating func say(_ client: Int) {
             guard asleepSince[client] == nil else { return }
-            let message = RoomMessage.candidate(line: "candidate:1", mid: "0", index: 0)
+            let message = RoomMessage.candidate(line: "candidate:1")
             let packet = RoomEvent.message(room: Self.room(of: client), message.data).packet()
             _ = simulation.change(client: client) { $0.send(packet, now: $1) }
         }
@@ -223,7 +223,7 @@ import Time
         day.run(for: .seconds(120))
         check(day, step)
         #expect(day.rooms.server.roomCount == Day.clientCount / 2)
-        #expect(day.simulation.server.sessionCount == Day.clientCount)
+        #expect(day.simulation.server.engine.sessionCount == Day.clientCount)
         for client in 0..<Day.clientCount {
             #expect(day.rooms.server.members(of: Day.room(of: client)).count == 2)
             #expect(day.sessions[client].isConnected, "\(client) has met the other one")

@@ -41,7 +41,7 @@ import Time
         }
 
         mutating func open(_ socket: UInt64) {
-            sockets.open(socket: socket, .init(revision: "4", transport: "websocket", sid: nil), now: now)
+            sockets.engine.open(socket: socket, .init(revision: "4", transport: "websocket", sid: nil), now: now)
             _ = take()
         }
 
@@ -51,7 +51,7 @@ import Time
         ) -> (sent: [(socket: UInt64, text: String)], closed: [UInt64]) {
             var all = take()
             for text in texts {
-                sockets.receive(.text(Array(text.utf8)), on: socket, now: now)
+                sockets.engine.receive(.text(Array(text.utf8)), on: socket, now: now)
                 let next = take()
                 all = (all.sent + next.sent, all.closed + next.closed)
             }
@@ -60,7 +60,7 @@ import Time
 
         mutating func wait(_ duration: Duration) -> [UInt64] {
             now = now + duration
-            sockets.tick(now: now)
+            sockets.engine.tick(now: now)
             return take().closed
         }
     }
@@ -106,6 +106,6 @@ import Time
         #expect(bench.send("40", "41", on: 1).closed == [])
         #expect(bench.wait(.milliseconds(9999)) == [])
         #expect(bench.wait(.milliseconds(1)) == [1])
-        #expect(bench.sockets.sessionCount == 0)
+        #expect(bench.sockets.engine.sessionCount == 0)
     }
 }

@@ -26,7 +26,9 @@ import WebRTC
 
         init() throws {
             http = HTTPServer(
-                limits: HTTPServer.Limits(connections: 100, connectionsOfOneNetwork: 100, bodySize: 128 * 1024)
+                limits: HTTPServer.Limits {
+                    ($0.connections, $0.connectionsOfOneNetwork, $0.bodySize) = (100, 100, 128 * 1024)
+                }
             )
             rooms = RoomService(RoomService.Configuration(), of: http) { _ in }
             listener = try http.listen(

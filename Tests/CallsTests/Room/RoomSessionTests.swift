@@ -103,23 +103,23 @@ import WebRTC
     @Test func candidatesWaitForTheirDescription() {
         var bench = Bench()
         let lines = (0..<70).map { "candidate:\($0) 1 udp 1 10.0.0.1 9 typ host" }
-        for line in lines { #expect(bench.receive(.candidate(line: line, mid: "0", index: 0)) == []) }
-        let held = lines.prefix(64).map { RoomSession.Output.addCandidate(line: $0, mid: "0", index: 0) }
+        for line in lines { #expect(bench.receive(.candidate(line: line)) == []) }
+        let held = lines.prefix(64).map { RoomSession.Output.addCandidate(line: $0) }
         #expect(bench.receive(.offer(sdp: sdp)) == [.acceptOffer(sdp: sdp)] + held)
         let old = "candidate:1 1 udp 1 10.0.0.1 9 typ host ufrag zzzz"
         #expect(
-            bench.receive(.candidate(line: old, mid: "0", index: 0)) == [
+            bench.receive(.candidate(line: old)) == [
                 .ignored("a candidate of an earlier description")
             ]
         )
         let new = "candidate:1 1 udp 1 10.0.0.1 9 typ host ufrag abcd network-cost 10"
         #expect(
-            bench.receive(.candidate(line: new, mid: "v", index: 1)) == [.addCandidate(line: new, mid: "v", index: 1)]
+            bench.receive(.candidate(line: new)) == [.addCandidate(line: new)]
         )
-        #expect(bench.receive(.candidate(line: "", mid: nil, index: nil)) == [])
+        #expect(bench.receive(.candidate(line: "")) == [])
         _ = bench.receive(.bye(room: "r", id: "b"))
         #expect(
-            bench.receive(.candidate(line: new, mid: nil, index: 1)) == [.ignored("a candidate while nobody is there")]
+            bench.receive(.candidate(line: new)) == [.ignored("a candidate while nobody is there")]
         )
     }
 
@@ -199,7 +199,7 @@ import WebRTC
             case 7: session.received(.full(room: "r", id: "b"), now: now)
             case 8: receive(.offer(sdp: sdp))
             case 9: receive(.answer(sdp: sdp))
-            case 10: receive(.candidate(line: "candidate:1", mid: "0", index: 0))
+            case 10: receive(.candidate(line: "candidate:1"))
             case 11: session.described("x")
             case 12:
                 var other = RoomIntroduction()
@@ -245,11 +245,11 @@ import WebRTC
         #expect(message(#"{"type":"offer","sdp":"v=0\r\n"}"#) == .offer(sdp: "v=0\r\n"))
         #expect(
             message(#"{"type":"candidate","label":"1","id":"v","sdp":"candidate:1"}"#)
-                == .candidate(line: "candidate:1", mid: "v", index: 1)
+                == .candidate(line: "candidate:1")
         )
         #expect(
             message(#"{"type":"candidate","label":0,"id":"0","candidate":"candidate:2"}"#)
-                == .candidate(line: "candidate:2", mid: "0", index: 0)
+                == .candidate(line: "candidate:2")
         )
         for text in [
             "1", "{}", #"{"type":"oriel"}"#, #"{"type":"oriel","event":"end"}"#,
@@ -270,7 +270,7 @@ import WebRTC
         (introduction.asks, introduction.receives) = (true, true)
         introduction.fingerprint = Fingerprint(.sha256, Array(1...32))
         for kind in [
-            RoomMessage.offer(sdp: "a\r\n\"b\""), .answer(sdp: ""), .candidate(line: "c", mid: "v", index: 2),
+            RoomMessage.offer(sdp: "a\r\n\"b\""), .answer(sdp: ""), .candidate(line: "c"),
             .hello(introduction), .hello(RoomIntroduction()), .end(.noAnswer, to: nil), .end(.busy, to: "x"),
             .skip(milliseconds: 20), .skip(milliseconds: 5000),
         ] {

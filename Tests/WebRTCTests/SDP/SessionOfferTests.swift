@@ -161,20 +161,27 @@ import Testing
         arguments: [
             (
                 nil, "a=group", ["a=group:BUNDLE 0 1"],
-                .incomplete("takes streams apart that were offered in one bundle")
+                .init(flaw: "takes streams apart that were offered in one bundle")
             ),
-            (nil, "a=group", [], .incomplete("takes streams apart that were offered in one bundle")),
-            (0, "a=setup", ["a=setup:actpass"], .incomplete("says a=setup:actpass instead of active or passive")),
-            (0, "a=ice-pwd", ["a=ice-pwd:short"], .incomplete("gives no valid ICE credentials")),
-            (1, "a=rtcp-mux", [], .incomplete("lacks a=rtcp-mux (it is cut off, or keeps RTCP on a port of its own)")),
-            (1, "m=", ["m=video 9 RTP/AVP 96"], .incomplete("wants RTP/AVP")),
-            (1, "a=rtpmap:96", ["a=rtpmap:96 H264/90000"], .incomplete("takes video 1 in no format that was offered")),
-            (2, "a=rtpmap:111", ["a=rtpmap:111 opus/8000"], .incomplete("takes audio 2 in no format that was offered")),
+            (nil, "a=group", [], .init(flaw: "takes streams apart that were offered in one bundle")),
+            (0, "a=setup", ["a=setup:actpass"], .init(flaw: "says a=setup:actpass instead of active or passive")),
+            (0, "a=ice-pwd", ["a=ice-pwd:short"], .init(flaw: "gives no valid ICE credentials")),
+            (1, "a=rtcp-mux", [], .init(flaw: "lacks a=rtcp-mux (it is cut off, or keeps RTCP on a port of its own)")),
+            (1, "m=", ["m=video 9 RTP/AVP 96"], .init(flaw: "wants RTP/AVP")),
+            (1, "a=rtpmap:96", ["a=rtpmap:96 H264/90000"], .init(flaw: "takes video 1 in no format that was offered")),
+            (2, "a=rtpmap:111", ["a=rtpmap:111 opus/8000"], .init(flaw: "takes audio 2 in no format that was offered")),
             (
                 1, "m=", ["m=audio 9 UDP/TLS/RTP/SAVPF 96 97"],
-                .mismatched("has other media where video 1 was offered")
-            ), (1, "a=mid", ["a=mid:7"], .mismatched("has other media where video 1 was offered")),
-            (2, "m=", ["m=audio 9 x 1", "m=audio 9 x 1"], .mismatched("has 4 media descriptions for 3")),
+                .init(flaw: "is not to this offer: it has other media where video 1 was offered")
+            ),
+            (
+                1, "a=mid", ["a=mid:7"],
+                .init(flaw: "is not to this offer: it has other media where video 1 was offered")
+            ),
+            (
+                2, "m=", ["m=audio 9 x 1", "m=audio 9 x 1"],
+                .init(flaw: "is not to this offer: it has 4 media descriptions for 3")
+            ),
         ] as [(Int?, String, [String], UnacceptableAnswer)]
     )
     func whatIsNoAnswerIsRefused(section: Int?, line: String, other: [String], reason: UnacceptableAnswer) {
@@ -187,13 +194,13 @@ import Testing
 
     @Test func aPeerThatWantsNothingSaysSo() {
         let answer = Answer(to: text).everywhere("a=recvonly", "a=inactive")
-        #expect(throws: UnacceptableAnswer.nothingWanted) { try agreement(answer) }
+        #expect(throws: UnacceptableAnswer(flaw: "rejects all that was offered")) { try agreement(answer) }
     }
 
     @Test func aFingerprintIsNeeded() {
         let answer = Answer(to: text).everywhere("a=fingerprint", "a=x")
-        let reason = UnacceptableAnswer.incomplete(
-            "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512"
+        let reason = UnacceptableAnswer(
+            flaw: "gives no certificate fingerprint of SHA-256, SHA-384 or SHA-512"
         )
         #expect(throws: reason) { try agreement(answer) }
     }
