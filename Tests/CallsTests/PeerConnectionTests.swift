@@ -65,7 +65,7 @@ import WebRTC
 
     /// They have a path and keys.
     private func meet() throws -> (one: End, other: End) {
-        let one = try End(PeerConnection.Other(place: "there", name: "Ann"))
+        let one = try End(PeerConnection.Other(place: "there", name: "Ann", receiver: UnseenPictures()))
         var place = PeerConnection.Other(place: "here")
         place.kick = { $0.close(as: .kicked) }
         let other = try End(place)

@@ -45,13 +45,6 @@ import WebRTC
         }
     }
 
-    /// Takes pictures of which there are none.
-    private final class Receiver: FrameReceiver {
-        func begin(_ requestKeyframe: @escaping @Sendable () -> Void) {}
-        func receive(_ frame: ReceivedFrame) {}
-        func end() {}
-    }
-
     /// What a member was told, in order.
     private final class Log: Sendable {
         let lines = Mutex<[String]>([])
@@ -80,7 +73,7 @@ import WebRTC
             access = AccessControl(settings)
             access.begin(AccessControl.Outlets(wake: {}) { log.note($0.sentence ?? "") })
             let address = try RoomAddress(parsing: "room+\(server.origin)/tea")
-            let host = CallHost(name: "\(address)", network, access: access, receiver: Receiver()) { report in
+            let host = CallHost(name: "\(address)", network, access: access, receiver: UnseenPictures()) { report in
                 if let sentence = report.sentence { log.note(sentence.replacing("\(address): ", with: "")) }
                 switch report.event {
                 case .joined(let participant, _): log.participants.withLock { $0.came.append(participant.id) }
@@ -323,4 +316,11 @@ import WebRTC
         #expect(try asked() == 64)
         peer.close()
     }
+}
+
+/// Takes pictures of which there are none.
+final class UnseenPictures: FrameReceiver {
+    func begin(_ requestKeyframe: @escaping @Sendable () -> Void) {}
+    func receive(_ frame: ReceivedFrame) {}
+    func end() {}
 }
