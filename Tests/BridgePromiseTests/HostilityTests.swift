@@ -109,7 +109,7 @@ import Testing
                 #expect(reader.value("refused") ?? 0 > 5_000)
                 #expect(reader.value("shown") ?? 0 > 5_000)
             }
-            withExtendedLifetime(frames) {}
+            withExtendedLifetime((scenes, frames)) {}
         }
     }
 

@@ -119,7 +119,7 @@ import Testing
                 #expect(reader.value("shown") ?? 0 > 5_000)
                 #expect(1...1 << 48 ~= reader.value("gone") ?? 0)
             }
-            withExtendedLifetime(writers) {}
+            withExtendedLifetime((scenes, writers)) {}
         }
     }
 

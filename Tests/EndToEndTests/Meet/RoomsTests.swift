@@ -108,6 +108,7 @@ extension Meet {
         /// The files are read by a process of their own, as the server reads none any more.
         @Test func aCertificateIsRenewedWhileTheServerRuns() throws {
             let folders = try (0..<2).map { _ in try TemporaryDirectory(of: .shared) }
+            defer { withExtendedLifetime(folders) {} }
             let files = try folders.map { try makeCertificate(for: ["oriel.test"], in: $0) }
             let server = try Server(["--tls-cert", files[0].certificate, "--tls-key", files[0].key])
             try check("rename") { rename(files[1].certificate, files[0].certificate) }

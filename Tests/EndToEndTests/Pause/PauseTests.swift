@@ -150,8 +150,11 @@ extension Pause {
                 try wait(until: "it goes on") { try broadcast.run("status").output.hasPrefix("source_lost") }
                 pause = try Subprocess(command)
             }
-            #expect(try pause?.wait() == .code(0))
-            #expect(try #require(reader.horizon.instant) >= asked)
+            // On a busy machine the successor may take longer than the command waits.
+            let asking = try #require(pause)
+            let exit = try asking.wait()
+            #expect(exit == .code(0) || isAskedOfTheDead && asking.errorOutput.contains("the next one begins paused"))
+            try wait(until: "what the dead one left is hidden") { reader.horizon.instant.map { $0 >= asked } ?? false }
             reader.forget()
             guard case .frame(let slate) = try reader.read({ _ in }) else { throw Unexpected("no slate") }
             #expect(slate.capturedAt >= asked)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Viewers see the colours of the screen, in red, green and blue.
-extension Watch {
+extension Colours {
     @Suite struct ColourTests {
         /// While a square travels over the screen and cells change, and once all stands still; then a counter.
         /// Invariant: exact.

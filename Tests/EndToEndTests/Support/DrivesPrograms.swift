@@ -1,0 +1,38 @@
+import Glibc
+import Posix
+import Testing
+import Time
+
+/// For tests that drive programs, and wait for them most of the time.
+///
+/// They run on threads of their own, and take no thread of the common pool, which has one for each processor.
+struct DrivesPrograms: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
+    /// Notes in the file that `ORIEL_TEST_TIMES` names how long each case took once it had a thread: what Swift Testing tells includes the
+    /// wait for one. `tools/test` shows the slowest.
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        try await withTaskExecutorPreference(WaitingThreads.shared) {
+            guard let file = getenv("ORIEL_TEST_TIMES") else { return try await function() }
+            let start = MonotonicClock.now()
+            defer { Self.note(test, MonotonicClock.now() - start, in: String(cString: file)) }
+            try await function()
+        }
+    }
+
+    /// In one write, as two threads may end a test at once.
+    private static func note(_ test: Test, _ time: Duration, in file: String) {
+        let suite = test.sourceLocation.fileName.prefix { $0 != "." }
+        let name = test.name.prefix { $0 != "(" }
+        try? FileDescriptor.open(file, O_WRONLY | O_CREAT | O_APPEND).write("\(time.seconds)\t\(suite).\(name)\n")
+    }
+}
+
+extension Trait where Self == DrivesPrograms {
+    static var drivesPrograms: Self { Self() }
+}
