@@ -10,7 +10,7 @@ import VideoEncoding
 import WebRTC
 
 extension Failure {
-    /// The failure that an error of a room below means, with advice about options where that helps; nil for any other error, such as
+    /// The failure that an error of a module below means, with advice about options where that helps; nil for any other error, such as
     /// that of a wrong command line.
     package init?(describing error: any Error) {
         if let failure = error as? Failure {
