@@ -15,7 +15,14 @@ package protocol Call: AnyObject, Sendable {
     /// The machine was suspended, and its clock stood still. The call checks its server at once.
     func slept(for time: Duration)
 
-    var facts: CallFacts { get }
+    /// For a receiver of plain RTP to open; nil if the call tells its server itself.
+    var sdp: String? { get }
+
+    /// Why nobody gets the call although it stands; nil if somebody does.
+    var trouble: String? { get }
+
+    /// The packets sent past the peers; nil if there are none.
+    var sent: PlainRTPStatistics? { get }
 }
 
 extension Call {
@@ -23,19 +30,9 @@ extension Call {
     package func networkChanged() {}
     /// For calls that notice by the end of their connection (`WebClient.cutConnections`).
     package func slept(for time: Duration) {}
-    package var facts: CallFacts { CallFacts() }
-}
-
-/// Facts about a call, asked at any time.
-package struct CallFacts: Sendable {
-    /// For a receiver of plain RTP to open.
-    package var sdp: String?
-    /// Why nobody gets the call although it stands; nil if somebody does.
-    package var trouble: String?
-    /// The packets sent past the peers.
-    package var sent: PlainRTPStatistics?
-
-    package init() {}
+    package var sdp: String? { nil }
+    package var trouble: String? { nil }
+    package var sent: PlainRTPStatistics? { nil }
 }
 
 /// A call's view of its sender.

@@ -25,9 +25,14 @@ package enum Handed {
     /// - Throws: `ConfigurationError`, if the settings are not this program's.
     package static func take<Value: Decodable>(_: Value.Type, from descriptor: Int32 = descriptor) throws -> Value {
         let memory = FileDescriptor(taking: descriptor)
-        guard memory.isSealed, let size = try? memory.status().st_size, let bytes = try? memory.readBytes(Int(size)),
-            let settings = try? Value(jsonLine: String(decoding: bytes, as: UTF8.self))
-        else { throw ConfigurationError("\(flag) is for processes that oriel starts itself: leave it out") }
-        return settings
+        guard memory.isSealed, let size = try? memory.status().st_size, let bytes = try? memory.readBytes(Int(size))
+        else {
+            throw ConfigurationError("\(flag) is for processes that oriel starts itself: leave it out")
+        }
+        do { return try Value(jsonLine: String(decoding: bytes, as: UTF8.self)) } catch {
+            throw ConfigurationError(
+                "the settings of this process cannot be read: start Oriel again"
+            )
+        }
     }
 }

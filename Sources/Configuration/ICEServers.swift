@@ -11,10 +11,8 @@ package struct STUNServer: Spelled {
         (host, port) = try parsePlace(place, defaultPort: 3478)
     }
 
-    package var spelling: String { "\(urlHost(host)):\(port)" }
-
-    /// For people.
-    package var name: String { "stun:\(spelling)" }
+    /// With the scheme: a host may be called `stun`.
+    package var spelling: String { "stun:\(urlHost(host)):\(port)" }
 }
 
 /// `USER:PASSWORD@HOST[:PORT][?transport=udp|tcp]`, with or without `turn:`, or with `turns:` for TLS. User and
@@ -65,7 +63,8 @@ package struct TURNServer: Spelled, CustomStringConvertible {
     package var spelling: String {
         let user = login.map { "\($0.username.percentEncoded):\($0.password.percentEncoded)@" } ?? ""
         let place = "\(user)\(urlHost(host)):\(port)"
-        return transport == .tls ? "turns:\(place)" : "\(place)?transport=\(transport.rawValue)"
+        // With the scheme: a user or a host may be called `turn`.
+        return transport == .tls ? "turns:\(place)" : "turn:\(place)?transport=\(transport.rawValue)"
     }
 
     /// For people, without the login.

@@ -23,7 +23,7 @@ extension ICEServerSettings {
 
     /// `Link` values for the other side (draft-ietf-wish-whep-04 §4.6), with logins that last from now on.
     package func links(_ secret: TURNSecret?) throws -> @Sendable () -> [String] {
-        let stun = stun.map { ["<\($0.name)>; rel=\"ice-server\""] } ?? []
+        let stun = stun.map { ["<\($0.spelling)>; rel=\"ice-server\""] } ?? []
         let turn = try turn.map { ($0, try $0.credentials(secret)) }
         return { stun + turn.map { server, credentials in server.link(credentials) } }
     }

@@ -59,7 +59,7 @@ final class CallRegistry: Sendable {
         let numbered = try state.withLock { state in
             try prepared.map { (try state.list.begin($0.plan, at: MonotonicClock.now()), $0.plan, $0.begin) }
         }
-        // What may write files ends before anything comes from the network.
+        // The threads that Landlock does not bind end before browsers or servers come.
         for isFirst in [true, false] {
             for (number, plan, begin) in numbered where plan.writesFiles == isFirst {
                 try run(plan, number, begin, receiver)
@@ -174,7 +174,7 @@ final class CallRegistry: Sendable {
     var names: [String] { state.withLock { $0.list.entries.filter { !$0.isOver }.map { "\($0.call)" } } }
 
     /// What was sent past the peers, of each call that does.
-    var sent: [PlainRTPStatistics] { running.compactMap(\.facts.sent) }
+    var sent: [PlainRTPStatistics] { running.compactMap(\.sent) }
 
     var participants: Participants { network.participants }
 
@@ -189,9 +189,9 @@ final class CallRegistry: Sendable {
         let (entries, calls) = state.withLock { ($0.list.entries, $0.calls) }
         return entries.map { entry in
             var status = SenderSnapshot.Call(entry, at: now)
-            guard !entry.isOver, let facts = calls[entry.number]?.facts else { return status }
-            status.sdp = facts.sdp
-            if let trouble = facts.trouble { (status.state, status.reason) = (.away, trouble) }
+            guard !entry.isOver, let call = calls[entry.number] else { return status }
+            status.sdp = call.sdp
+            if let trouble = call.trouble { (status.state, status.reason) = (.away, trouble) }
             return status
         }
     }

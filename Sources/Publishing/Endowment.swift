@@ -14,8 +14,8 @@ import Talk
 /// What a sender has before its sandbox: later it opens no file but those of its broadcast, and starts no process.
 ///
 /// Processes are started before the first thread. The threads that write session descriptions come last: Landlock does not bind threads
-/// that were there before, so these may write any file. A sender may be given calls of any kind while it runs: what these need of the
-/// sandbox, each sender has.
+/// that were there before, so these may write any file. A sender may be given calls of any kind while it runs: each sender has what these
+/// need of the sandbox, but for relays by TLS, which only the calls of the start may name.
 struct Endowment: ~Copyable {
     let settings: SenderProcessSettings
     let directory: BridgeDirectory

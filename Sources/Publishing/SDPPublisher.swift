@@ -15,7 +15,8 @@ package enum SessionDescriptionFile {
     }
 }
 
-/// Writes the SDP from a thread that started before the sandbox, which does not bind it: the file may lie anywhere.
+/// Writes the SDP from a thread that started before the sandbox. Landlock does not bind it, so the file may lie anywhere; the filter of
+/// system calls does.
 final class SDPPublisher: Sendable {
     private let text = Mutex<String?>(nil)
     private let failure = Mutex<(any Error)?>(nil)

@@ -195,16 +195,18 @@ import Testing
                 return isPlain ? String(UnicodeScalar(byte)) : "%" + (digits.count == 1 ? "0" : "") + digits
             }.joined()
         }
-        let hosts = ["turn.example", "192.0.2.1", "[2001:db8::1]"]
+        let hosts = ["turn.example", "192.0.2.1", "[2001:db8::1]", "turn", "turns", "stun"]
         for _ in 0..<500 {
-            let (user, password) = (word(), word())
+            // A user or a host may be called as a scheme is, which is written then.
+            let (user, password) = (["turn", "turns", word()].randomElement(using: &random)!, word())
             let place = hosts.randomElement(using: &random)! + ["", ":1", ":65535"].randomElement(using: &random)!
             let end = ["", "?transport=udp", "?transport=tcp"].randomElement(using: &random)!
-            let scheme = ["", "turn:", end.hasSuffix("udp") ? "" : "turns:"].randomElement(using: &random)!
+            let scheme = ["turn:", end.hasSuffix("udp") ? "turn:" : "turns:", user.hasPrefix("turn") ? "turn:" : ""]
+                .randomElement(using: &random)!
             let turn = try TURNServer(spelling: "\(scheme)\(escaped(user)):\(escaped(password))@\(place)\(end)")
             #expect(try turn.credentials(TURNSecret("secret")) == .password(username: user, password: password))
             #expect(try TURNServer(spelling: turn.spelling) == turn)
-            let stun = try STUNServer(spelling: place)
+            let stun = try STUNServer(spelling: "stun:\(place)")
             #expect(try STUNServer(spelling: stun.spelling) == stun)
         }
     }

@@ -42,13 +42,9 @@ package final class PlainCall: Call {
         host.report(.ended(nil))
     }
 
-    package var facts: CallFacts {
-        var facts = CallFacts()
-        let statistics = stream.statistics
-        (facts.sdp, facts.sent) = (stream.sessionDescription, statistics)
-        facts.trouble = statistics.receiverListening ? nil : "nobody listens there"
-        return facts
-    }
+    package var sdp: String? { stream.sessionDescription }
+    package var trouble: String? { stream.statistics.receiverListening ? nil : "nobody listens there" }
+    package var sent: PlainRTPStatistics? { stream.statistics }
 
     fileprivate static func localPort(in settings: [String: String]) throws(CallEnd) -> UInt16? {
         guard let text = settings["localPort"] else { return nil }

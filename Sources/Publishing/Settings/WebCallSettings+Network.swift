@@ -23,7 +23,7 @@ extension ICEServerSettings {
     /// The servers as this machine uses them. Looking up names may take seconds.
     func servers(_ configuration: ICEAgent.Configuration, _ secret: TURNSecret?) throws -> ICEServers {
         var servers = ICEServers(configuration)
-        if let stun { try servers.addSTUN(stun.name, host: stun.host, port: stun.port) }
+        if let stun { try servers.addSTUN(stun.spelling, host: stun.host, port: stun.port) }
         for turn in turn {
             let credentials = try turn.credentials(secret)
             try servers.addTURN("\(turn)", host: turn.host, port: turn.port, turn.transport, credentials)

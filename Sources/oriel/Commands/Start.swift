@@ -117,6 +117,9 @@ struct SourceChoice: ParsableArguments {
         if [monitor != nil, region != nil, window != nil].count(where: { $0 }) > 1 {
             throw ValidationError("--monitor, --region and --window exclude each other.")
         }
+        if monitor?.isEmpty ?? false {
+            throw ValidationError("--monitor needs the name of a monitor: \"oriel list\" shows them.")
+        }
         if let region {
             do { _ = try PixelRect(geometry: region) } catch { throw ValidationError("\(error)") }
         }
