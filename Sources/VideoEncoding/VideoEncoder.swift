@@ -46,13 +46,13 @@ package struct VideoEncoder: ~Copyable {
     ///   - quantizers: The allowed quantizers of the frame, of 0...63, at any cost; nil leaves them to rate control.
     ///     Rate control uses none that is finer than useful for the codec, unless all are.
     ///   - active: The macroblocks to encode; the others stay as in the last frame. An empty set makes a frame of about
-    ///     100 bytes. Nil encodes all of them, and so does a keyframe. AV1 also encodes all of them after a dropped
-    ///     frame.
+    ///     100 bytes. Nil encodes all of them, and so does a keyframe. AV1 also encodes all of them after a frame
+    ///     that the library left out.
     ///   - isThorough: Whether the encoder takes more time for fewer bytes. Only AV1 can: a keyframe of text then takes
     ///     a quarter less at the same quality, in the same time. Other frames take a tenth less, in four times the
     ///     time.
     ///   - body: Gets the frame; the data is valid until it returns.
-    /// - Returns: The result of `body`, or nil if rate control dropped the frame.
+    /// - Returns: The result of `body`, or nil if the library gives no frame.
     /// - Throws: `presentationTime` if it is not later, `library` if encoding fails.
     package mutating func encode<Result: ~Copyable>(
         _ picture: borrowing NV12Picture,

@@ -17,13 +17,9 @@ import WebRTC
         private let log: Log
 
         final class Log: Sendable {
-            let words = Mutex<[String]>([])
-            let text = Mutex("")
+            let signals = Mutex<[(word: String, text: String)]>([])
 
-            func note(_ word: String, _ text: String = "") {
-                self.text.withLock { $0 = text }
-                words.withLock { $0.append(word) }
-            }
+            func note(_ word: String, _ text: String = "") { signals.withLock { $0.append((word, text)) } }
         }
 
         init(_ other: PeerConnection.Other) throws {
@@ -46,7 +42,7 @@ import WebRTC
 
         /// Waits for a signal.
         ///
-        /// - Returns: the description or fragment that came with the last one.
+        /// - Returns: the description or fragment that came with it.
         @discardableResult
         func wait(for word: String) throws -> String {
             var words: [String] = []
@@ -54,11 +50,10 @@ import WebRTC
                 words = self.words
                 return words.contains(word) || words.contains { $0.contains(": ") }
             }
-            try #require(words.contains(word))
-            return log.text.withLock(\.self)
+            return try #require(log.signals.withLock { signals in signals.last { $0.word == word }?.text })
         }
 
-        var words: [String] { log.words.withLock(\.self) }
+        var words: [String] { log.signals.withLock { $0.map(\.word) } }
 
         deinit { network.close() }
     }

@@ -104,9 +104,12 @@ import Time
         faulty[1].calls = ["web"]
         (faulty[1].web.server.certificate, faulty[1].web.server.key) = (folder.file("none"), folder.file("none"))
         faulty[2].plain.localPort = try taken.localAddress().port
-        for settings in faulty {
+        let port = try #require(faulty[2].plain.localPort)
+        for (settings, word) in zip(faulty, [folder.file("none/stats"), folder.file("none"), "\(port)"]) {
             let running = try Running(settings, in: directory)
-            #expect(throws: (any Error).self) { try running.end() }
+            try wait(until: "it has failed") { running.hasEnded }
+            let error = #expect(throws: (any Error).self) { try running.end() }
+            #expect(error.map { "\($0)" }?.contains(word) ?? false, "\(String(describing: error))")
             #expect(Senders(of: directory).reports().isEmpty)
         }
         #expect(try runAndLeave() == .callsEnded)

@@ -106,7 +106,7 @@ package struct Cadence {
     /// Records that the result of `action(at:)` was done.
     ///
     /// - Parameters:
-    ///   - isDropped: whether the encoder left the frame out to keep the bitrate.
+    ///   - isDropped: whether the encoder gave no frame.
     ///   - isFine: whether further encodes would not improve the picture.
     package mutating func noteEncoded(at now: Instant, isKeyframe: Bool, isDropped: Bool = false, isFine: Bool) {
         lastEncode = now

@@ -70,7 +70,7 @@ extension FramePlanner {
     /// Records the outcome of a plan.
     ///
     /// - Parameters:
-    ///   - delivery: nil for a frame that rate control dropped.
+    ///   - delivery: nil if the encoder gave no frame.
     ///   - canPatch: whether the encoder can patch now.
     mutating func note(_ delivery: Delivery?, canPatch: Bool, of plan: Plan, at now: Instant) {
         defer {

@@ -125,7 +125,7 @@ package final class VideoStream {
         return delivery?.frame
     }
 
-    /// Lets the encoder itself make the frame of a plan. Returns nil if rate control drops it.
+    /// Lets the encoder itself make the frame of a plan. Returns nil if it gives none.
     private func encode(
         _ picture: borrowing NV12Picture,
         _ plan: inout FramePlanner.Plan,

@@ -8,7 +8,7 @@ final class AV1Encoder {
     private var libaomConfiguration: aom_codec_enc_cfg_t
     /// The picture that decoders show, with the new content of the macroblocks to encode.
     private var composed: NV12Picture
-    /// Whether the library's picture is the one that decoders show. It is not after rate control has dropped a frame.
+    /// Whether the library's picture is the one that decoders show. It is not where the library has left a frame out.
     private var referenceIsShown = false
     private var isThorough = false
     /// The presentation time of the first frame.
