@@ -94,13 +94,17 @@ struct Unkept: Error, CustomStringConvertible {
 extension Subprocess {
     /// The last number that it printed for a key.
     func value(_ key: String) -> UInt64? {
-        words(key).last.flatMap { UInt64($0) }
+        outputLines.reversed().lazy.compactMap { Self.words(key, in: $0).last }.first.flatMap { UInt64($0) }
     }
 
     /// All words that it printed for a key.
-    func words(_ key: String) -> [String] {
-        outputLines.flatMap { $0.split(whereSeparator: \.isWhitespace) }.filter { $0.hasPrefix(key + "=") }.map {
-            String($0.dropFirst(key.count + 1))
+    func words(_ key: String) -> [String] { outputLines.flatMap { Self.words(key, in: $0) } }
+
+    private static func words(_ key: String, in line: Substring) -> [String] {
+        let start = "\(key)="
+        // Characters take several times as long, and there may be thousands of lines.
+        return line.utf8.split(separator: UInt8(ascii: " ")).lazy.filter { $0.starts(with: start.utf8) }.map {
+            String(Substring($0.dropFirst(start.utf8.count)))
         }
     }
 

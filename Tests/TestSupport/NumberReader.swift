@@ -2,13 +2,15 @@
 /// 32 cells, highest bit first, white for 1, and below each its complement.
 package struct NumberReader: Sendable {
     private static let bits = 32
+    /// Cells that a picture is wide.
+    package static let columns = 80
     private let width: Int
     private let cell: Int
 
     /// - Parameter width: of the picture, in pixels; its rows have no padding.
     package init(width: Int) {
         self.width = width
-        cell = width / 80
+        cell = width / Self.columns
     }
 
     /// The height of a painted number.

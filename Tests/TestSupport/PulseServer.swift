@@ -208,32 +208,35 @@ package final class PulseServer {
 /// A recording that goes on until it is stopped.
 package final class SoundRecording {
     private let directory: TemporaryDirectory
+    private let path: String
     private let process: Subprocess
     private let rate: Int
     private let channels: Int
 
     fileprivate init(of device: String, rate: Int, channels: Int, environment: [String: String]) throws {
         directory = try TemporaryDirectory()
+        path = directory.file("sound")
         (self.rate, self.channels) = (rate, channels)
         let options = SoundClip(samples: [], rate: rate, channels: channels).pacatOptions.split(separator: " ")
         process = try Subprocess(
             ["pacat", "-r", "--raw", "--latency-msec=10", "-d", device] + options.map(String.init)
-                + [directory.file("sound")],
+                + [path],
             environment: environment
         )
         // What is played now is recorded.
-        try wait(until: "something is recorded") { sound.samples.count > 0 }
+        try wait(until: "something is recorded") { duration > 0 }
     }
 
     /// What was recorded so far; complete once it was stopped.
-    package var sound: SoundClip {
-        SoundClip(reading: directory.file("sound"), rate: rate, channels: channels)
-    }
+    package var sound: SoundClip { SoundClip(reading: path, rate: rate, channels: channels) }
+
+    /// Seconds that were recorded so far.
+    package var duration: Double { SoundClip.duration(of: path, rate: rate, channels: channels) }
 
     /// Waits until so much was recorded, and returns it.
     package func sound(lasting duration: Duration) throws -> SoundClip {
         let needed = Int(duration / .milliseconds(1)) * rate / 1000 * channels
-        try wait(until: "\(duration) were recorded") { sound.samples.count >= needed }
+        try wait(until: "\(duration) were recorded") { SoundClip.samples(in: path) >= needed }
         return sound
     }
 

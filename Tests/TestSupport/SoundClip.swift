@@ -84,6 +84,17 @@ package struct SoundClip: Sendable, Equatable {
         (self.rate, self.channels) = (rate, channels)
     }
 
+    /// Samples of all channels in a file without a header, which may still grow; 0 if there is none.
+    static func samples(in path: String) -> Int {
+        var info = stat()
+        return stat(path, &info) == 0 ? Int(info.st_size) / 2 : 0
+    }
+
+    /// Seconds of a file without a header, which may still grow; 0 if there is none.
+    package static func duration(of path: String, rate: Int = 48_000, channels: Int) -> Double {
+        Double(samples(in: path) / channels) / Double(rate)
+    }
+
     package static func + (first: SoundClip, second: SoundClip) -> SoundClip {
         precondition(first.rate == second.rate && first.channels == second.channels)
         return SoundClip(samples: first.samples + second.samples, rate: first.rate, channels: first.channels)

@@ -1,5 +1,6 @@
 package import Glibc
 package import Posix
+import Synchronization
 
 /// A program that a test starts, and that is killed and reaped at the latest when its owner goes.
 ///
@@ -7,6 +8,8 @@ package import Posix
 package final class Subprocess {
     private let child: ChildProcess
     private let directory: TemporaryDirectory
+    private let standardOutput: Mutex<WrittenText>
+    private let standardError: Mutex<WrittenText>
     private var exit: Exit?
 
     package enum Exit: Equatable, Sendable {
@@ -30,9 +33,12 @@ package final class Subprocess {
         passing descriptor: Int32? = nil
     ) throws(SystemError) {
         directory = try TemporaryDirectory()
+        let paths = (output: directory.file("out"), errors: directory.file("err"))
+        standardOutput = Mutex(WrittenText(path: paths.output))
+        standardError = Mutex(WrittenText(path: paths.errors))
         let flags = O_WRONLY | O_CREAT
-        let output = try FileDescriptor.open(directory.file("out"), flags)
-        let errors = try FileDescriptor.open(directory.file("err"), flags)
+        let output = try FileDescriptor.open(paths.output, flags)
+        let errors = try FileDescriptor.open(paths.errors, flags)
         var descriptors = [input, output.raw, errors.raw]
         if let descriptor { descriptors.append(descriptor) }
         child = try ChildProcess(
@@ -86,29 +92,16 @@ package final class Subprocess {
     }
 
     /// What it has written to standard output so far.
-    package var output: String { contents("out") }
+    package var output: String { standardOutput.withLock { $0.all() } }
 
     /// What it has written to standard error so far.
-    package var errorOutput: String { contents("err") }
+    package var errorOutput: String { standardError.withLock { $0.all() } }
 
     /// The whole lines of its standard output so far, of one reading. One that is still being written is not among them.
-    package var outputLines: [Substring] { Self.wholeLines(of: output) }
+    package var outputLines: [Substring] { standardOutput.withLock { $0.wholeLines() } }
 
     /// The same of standard error.
-    package var errorLines: [Substring] { Self.wholeLines(of: errorOutput) }
-
-    private static func wholeLines(of text: String) -> [Substring] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().filter { !$0.isEmpty }
-    }
-
-    private func contents(_ name: String) -> String {
-        guard let file = try? FileDescriptor.open(directory.file(name), O_RDONLY),
-            let size = try? file.status().st_size
-        else { return "" }
-        var bytes = [UInt8](repeating: 0, count: Int(size))
-        let count = (try? bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }) ?? 0
-        return String(decoding: bytes.prefix(count), as: UTF8.self)
-    }
+    package var errorLines: [Substring] { standardError.withLock { $0.wholeLines() } }
 
     /// Runs a program to its end and returns its standard output. Throws `SubprocessFailure` unless it exits with 0.
     @discardableResult
@@ -119,6 +112,47 @@ package final class Subprocess {
             throw SubprocessFailure(arguments: arguments, exit: exit, errorOutput: program.errorOutput)
         }
         return program.output
+    }
+}
+
+/// The text of a file that a program writes from front to back. Tests ask for it again and again: each byte is read once, and
+/// each line is decoded once.
+private struct WrittenText {
+    private static let newline = UInt8(ascii: "\n")
+    private let path: String
+    /// Of whole lines.
+    private var text = ""
+    /// Those of `text` that are not empty.
+    private var lines: [Substring] = []
+    /// Of a line that is still being written: its last character may not be whole.
+    private var rest: [UInt8] = []
+    private var bytesRead = 0
+
+    init(path: String) { self.path = path }
+
+    mutating func all() -> String {
+        readOn()
+        return rest.isEmpty ? text : text + String(decoding: rest, as: UTF8.self)
+    }
+
+    mutating func wholeLines() -> [Substring] {
+        readOn()
+        return lines
+    }
+
+    private mutating func readOn() {
+        guard let file = try? FileDescriptor.open(path, O_RDONLY), let size = try? file.status().st_size,
+            let bytes = try? file.readBytes(max(0, Int(size) - bytesRead), at: bytesRead)
+        else { return }
+        bytesRead += bytes.count
+        guard let end = bytes.lastIndex(of: Self.newline) else {
+            rest += bytes
+            return
+        }
+        let whole = String(decoding: rest + bytes[...end], as: UTF8.self)
+        rest = Array(bytes[(end + 1)...])
+        text += whole
+        lines += whole.utf8.split(separator: Self.newline).map { Substring($0) }
     }
 }
 

@@ -34,7 +34,7 @@ extension Hear {
                 let sweep = PageSoundTests.sweep
                 var best = 0.0
                 try wait(until: "the sweep is heard \(comment): \(best), \(hearing.errorOutput)") {
-                    let start = recording.sound.duration
+                    let start = recording.duration
                     try machine.play(sweep).wait()
                     // Up to three seconds later, as on a busy machine.
                     let heard = try recording.sound(lasting: .seconds(start + 4))

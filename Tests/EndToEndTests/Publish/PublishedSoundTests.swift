@@ -11,7 +11,7 @@ extension Publish {
             let sender = try scene.attach()
             try scene.waitForPicture(sender)
             try wait(until: "four seconds are heard: \(sender.errorOutput)") {
-                HeardSound(folder.file("heard")).clip.duration > 4
+                SoundClip.duration(of: folder.file("heard"), channels: 2) > 4
             }
             HeardSound(folder.file("heard")).expect(tones: [440, 1000])
             for process in [sender, singer] { process.stop() }

@@ -19,7 +19,7 @@ final class Listener {
     }
 
     var heard: HeardSound { HeardSound(path) }
-    var seconds: Double { heard.clip.duration }
+    var seconds: Double { SoundClip.duration(of: path, channels: 2) }
 
     /// Waits for more of what is said.
     func hear(_ more: Double, _ sender: Subprocess) throws -> HeardSound {

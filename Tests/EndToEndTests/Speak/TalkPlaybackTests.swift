@@ -44,7 +44,7 @@ extension Speak {
         /// The level of a tone in one channel of what is recorded from now on, in dB. What is played a little faster is of another frequency,
         /// which a tenth of a second does not tell of a low tone. Servers mix two channels to one in two ways.
         private func level(of frequency: Double, in recording: SoundRecording) throws -> Double {
-            let start = recording.sound.duration
+            let start = recording.duration
             let sound = try recording.sound(lasting: .seconds(start + 0.3)).part(start + 0.2..<start + 0.3)
             return SoundAnalysis.level(of: frequency, in: sound.channel())
         }

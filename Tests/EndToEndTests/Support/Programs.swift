@@ -112,9 +112,16 @@ func contents(of path: String) throws -> [UInt8] {
     let file = fopen(path, "rb")
     guard let file else { throw Unexpected("no \(path)") }
     defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 16 << 20)
-    bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
-    return bytes
+    var info = stat()
+    fstat(fileno(file), &info)
+    // One more byte than it has, to find its end with the first read. A file of /proc has no size.
+    let part = max(Int(info.st_size) + 1, 4096)
+    var bytes: [UInt8] = []
+    while true {
+        let more = [UInt8](unsafeUninitializedCapacity: part) { $1 = fread($0.baseAddress, 1, part, file) }
+        bytes += more
+        if more.count < part { return bytes }
+    }
 }
 
 /// The red, green and blue of each pixel of a PNG file, as ffmpeg reads it.

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -133,32 +134,30 @@ extension Browser {
         }
     }
 
-    /// The luma of the picture on the page, as a browser paints it.
-    func luma() throws -> (pixels: [UInt8], width: Int) {
+    /// The number that the workload `counter` has painted, as the browser paints it; nil before there is one.
+    func number() throws -> Int? {
         let script = """
             (() => {
                 const video = document.querySelector('video');
                 const canvas = document.createElement('canvas');
-                canvas.width = video.videoWidth; canvas.height = 64;
+                canvas.width = video.videoWidth; canvas.height = 2 * Math.floor(canvas.width / \(NumberReader.columns));
+                if (!canvas.height) return null;
                 const context = canvas.getContext('2d');
                 context.drawImage(video, 0, 0);
                 const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
-                const luma = [];
-                for (let i = 0; i < data.length; i += 4) luma.push(Math.round((data[i] + 2 * data[i + 1] + data[i + 2]) / 4));
-                return {width: canvas.width, luma};
+                let luma = '';
+                for (let i = 0; i < data.length; i += 4) {
+                    luma += String.fromCharCode((data[i] + 2 * data[i + 1] + data[i + 2] + 2) >> 2);
+                }
+                return {width: canvas.width, luma: btoa(luma)};
             })()
             """
         struct Picture: Decodable {
             let width: Int
-            let luma: [UInt8]
+            let luma: Data
         }
-        let picture = try evaluate(script, as: Picture.self)
-        return (picture.luma, picture.width)
-    }
-
-    /// The number that the workload `counter` has painted.
-    func number() throws -> Int? {
-        let (pixels, width) = try luma()
-        return width == 0 ? nil : NumberReader(width: width).value(in: pixels)
+        return try evaluateOptional(script, as: Picture.self).flatMap {
+            NumberReader(width: $0.width).value(in: Array($0.luma))
+        }
     }
 }

@@ -10,10 +10,10 @@ import Testing
         // A server that does not get to run in time leaves gaps: then it is played again.
         var noise = 0.0
         try wait(until: "all of it is recorded: \(noise) dB") {
-            let start = recording.sound.duration
+            let start = recording.duration
             try server.play(sweep).wait()
             // The last of it is still on its way.
-            let sound = try recording.sound(lasting: .seconds(recording.sound.duration + 0.5))
+            let sound = try recording.sound(lasting: .seconds(recording.duration + 0.5))
             let since = sound.part(start..<sound.duration).channel()
             guard let found = SoundAnalysis.find(sweep.channel(), in: since), found.correlation > 0.999 else {
                 return false
@@ -36,9 +36,9 @@ import Testing
         let words = try SoundClip.words("The quick brown fox jumps over the lazy dog.")
         var likeness = 0.0
         try wait(until: "all of them are heard: \(likeness)") {
-            let start = microphone.sound.duration
+            let start = microphone.duration
             try server.speak(words, into: "mic").wait()
-            let sound = try microphone.sound(lasting: .seconds(microphone.sound.duration + 0.5))
+            let sound = try microphone.sound(lasting: .seconds(microphone.duration + 0.5))
             let since = sound.part(start..<sound.duration).channel()
             likeness = SoundAnalysis.find(words.channel(), in: since)?.correlation ?? 0
             return likeness > 0.99
