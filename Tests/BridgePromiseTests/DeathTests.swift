@@ -168,7 +168,8 @@ import Testing
             _ = try scene.directory()
             let reader = try scene.peer("read", "verbose=1", "sleep=1", "seconds=300")
             try scene.wait(until: "it reads") { reader.value("ready") != nil }
-            for count in 1...(variant.isCorrect ? 1000 : 20) {
+            let lives = variant.storage == "file" ? 1000 : Scene.amount(200)
+            for count in 1...(variant.isCorrect ? lives : 20) {
                 let end = count.isMultiple(of: 3) ? ["stop"] : []
                 let writer = try Subprocess([scene.program] + scene.arguments("write", ["64x64*2"] + end))
                 try scene.finish(writer, "writer \(count)")

@@ -96,10 +96,11 @@ import Testing
             let scenes = try (0..<3).map { _ in try Scene(variant) }
             let frames = try scenes.map { try Self.untouchedFrames(in: $0) }
             let readers = try [
-                scenes[0].swiftPeer("mutate", "count=500000", "seed=1"),
-                scenes[1].swiftPeer("mutate", "count=500000", "seed=2"),
+                scenes[0].swiftPeer("mutate", "count=\(Scene.amount(100_000))", "seed=1"),
+                scenes[1].swiftPeer("mutate", "count=\(Scene.amount(100_000))", "seed=2"),
                 Subprocess(
-                    [TestPrograms.bridgePeer("address")] + scenes[2].arguments("mutate", ["count=50000", "seed=3"]),
+                    [TestPrograms.bridgePeer("address")]
+                        + scenes[2].arguments("mutate", ["count=\(Scene.amount(20_000))", "seed=3"]),
                     environment: Scene.calm
                 ),
             ]

@@ -6,7 +6,7 @@ import Testing
 /// What readers see is whole, and what it says it is.
 @Suite(.serialized) struct PictureTests {
     private static let readers = 3
-    private static let verifiedReads = 10_000_000
+    private static let verifiedReads = Scene.amount(2_000_000)
 
     /// Invariant: whole.
     @Test(arguments: Variant.of("noTornFrameIsAccepted"))

@@ -19,6 +19,11 @@ final class Scene {
         path = root.file("bridge")
     }
 
+    /// How many times the correct build is tried: so many, or `ORIEL_PROMISE_FACTOR` times as many.
+    static func amount(_ usual: Int) -> Int {
+        usual * (getenv("ORIEL_PROMISE_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1)
+    }
+
     func directory() throws -> BridgeDirectory { try BridgeDirectory(path: path, create: true) }
 
     /// Starts a peer of this scene's variant.

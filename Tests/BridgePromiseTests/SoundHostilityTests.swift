@@ -105,10 +105,10 @@ import Testing
             let scenes = try (0..<2).map { _ in try Scene(variant) }
             let writers = try scenes.map { try untouchedSound(in: $0) }
             let readers = try [
-                scenes[0].swiftPeer("mutate-sound", "count=200000", "seed=1"),
+                scenes[0].swiftPeer("mutate-sound", "count=\(Scene.amount(50_000))", "seed=1"),
                 Subprocess(
                     [TestPrograms.bridgePeer("address")]
-                        + scenes[1].arguments("mutate-sound", ["count=20000", "seed=3"]),
+                        + scenes[1].arguments("mutate-sound", ["count=\(Scene.amount(20_000))", "seed=3"]),
                     environment: Scene.calm
                 ),
             ]
