@@ -114,7 +114,7 @@ extension Admit {
 
         /// With a status, and a sentence.
         @Test func aPlayerLearnsWhyItIsNotLetIn() throws {
-            let web = try WebBroadcast("--accept", "ask", "--answer-timeout", "15", "--max-viewers", "1")
+            let web = try WebBroadcast("--accept", "ask", "--answer-timeout", "8", "--max-viewers", "1")
             func knock() throws -> Subprocess {
                 try Counterparts.viewer(
                     .wrtc,

@@ -14,7 +14,7 @@ extension Capture {
 
         /// Seconds of work; ORIEL_INTERACTION_SECONDS makes it longer.
         private static var duration: Double {
-            getenv("ORIEL_INTERACTION_SECONDS").flatMap { Double(String(cString: $0)) } ?? 25
+            getenv("ORIEL_INTERACTION_SECONDS").flatMap { Double(String(cString: $0)) } ?? 12
         }
 
         /// Invariant: complete.

@@ -15,7 +15,7 @@ extension Colours {
             let browser = try web.open(kind)
             try browser.wait(forState: "live")
             let first = ColourChart(chart)?.beat ?? 0
-            try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > first + 30 }
+            try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > first + 15 }
             chart.kill(SIGSTOP)
             try waitForColours(of: chart, codec) { try browser.picture() }
             try browser.screenshot(try artefact("\(kind.rawValue)-\(codec).png"))
@@ -102,7 +102,7 @@ extension Colours {
             let receiver = try Receiver(kind, sdp: sdp, port: port, as: .rgb, in: broadcast.folder)
             try wait(until: "the receiver listens") { try Ports.isTaken(port) }
             let sender = try broadcast.attach(to: call, sdp: broadcast.sdp, arguments)
-            try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 30 }
+            try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 15 }
             chart.kill(SIGSTOP)
             try waitForColours(of: chart, codec, by: kind == .gstreamer ? .gstreamer : .exact) {
                 try receiver.requireRunning()
@@ -115,7 +115,7 @@ extension Colours {
         /// A chart that has changed for a while, and stands still.
         private func stillChart(on server: XServer) throws -> Subprocess {
             let chart = try draw("chart", on: server, "--rate", "10")
-            try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 30 }
+            try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 15 }
             chart.kill(SIGSTOP)
             return chart
         }

@@ -32,7 +32,7 @@ extension Pause {
                     of: web.whep,
                     token: WebBroadcast.token,
                     in: web.network,
-                    ["--frames", "1", "--seconds", "40"]
+                    ["--frames", "1", "--seconds", "10"]
                 )
             }
             for viewer in viewers {

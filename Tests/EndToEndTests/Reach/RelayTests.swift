@@ -177,13 +177,13 @@ extension Reach {
                 of: "http://\(Network.senderAddress):8080/whep",
                 token: WebBroadcast.token,
                 in: network,
-                ["--frames", "300", "--seconds", "300"]
+                ["--frames", "150", "--seconds", "300"]
             )
             try wait(until: "the viewer is there") { sender.errorOutput.contains("looks in") }
             try network.blockUDP(exceptPort: 3478)
             try network.moveSender(to: "10.99.0.7")
             let report = try Counterparts.report(viewer)
-            #expect(report.frames >= 300, "\(report) \(sender.errorOutput)")
+            #expect(report.frames >= 150, "\(report) \(sender.errorOutput)")
             counter.stop()
             sender.stop()
         }

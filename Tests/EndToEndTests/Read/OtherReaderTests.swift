@@ -70,12 +70,12 @@ extension Read {
             let counter = try draw("counter", on: server, "--rate", "30")
             let first = try broadcast.start("--bridge", storage.rawValue)
             let picture = broadcast.folder.file("last.png")
-            let reader = try Subprocess(command + ["--dir", broadcast.directory, "--follow", "15", picture])
+            let reader = try Subprocess(command + ["--dir", broadcast.directory, "--follow", "8", picture])
             func inspection() throws -> String { try broadcast.run("inspect", "--json").output }
             try wait(until: "it reads") { try inspection().contains("\"readers_attached\":true") }
             let before = try #require(try wholeNumber("published", in: inspection()))
             try wait(until: "it has had something to follow") {
-                try wholeNumber("published", in: inspection()) ?? 0 > before + 45
+                try wholeNumber("published", in: inspection()) ?? 0 > before + 25
             }
             first.kill(SIGKILL)
             try first.wait()
@@ -128,7 +128,7 @@ extension Read {
             let file = "\(path)/frames." + String(repeating: "0", count: 16 - name.count) + name
             let whole = try contents(of: file)
             var seed = UInt64(5)
-            for _ in 0..<60 {
+            for _ in 0..<(language == .python ? 20 : 60) {
                 var damaged = whole
                 for _ in 0..<4 {
                     seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

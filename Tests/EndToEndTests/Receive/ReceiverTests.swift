@@ -7,7 +7,7 @@ import Time
 /// What programs by others make of the stream.
 extension Receive {
     @Suite struct ReceiverTests {
-        /// VP8 and VP9, each to ffmpeg and to GStreamer: hundreds of changing pictures, and then a still one.
+        /// VP8 and VP9, each to ffmpeg and to GStreamer: at least 150 changing pictures, and then a still one.
         @Test func receiversDecodeChangingPicturesWithoutAComplaint() throws {
             let server = try XServer(.virtual(width: 1920, height: 1080))
             let broadcast = try Broadcast(on: server.display)
@@ -21,7 +21,7 @@ extension Receive {
                 for stream in streams {
                     let before = stream.receivers.map(\.frameCount)
                     try wait(until: "\(scene) is received") {
-                        zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 100 }
+                        zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 50 }
                     }
                 }
                 try #require(workload.status() == nil, "\(workload.errorOutput)")
@@ -108,7 +108,7 @@ extension Receive {
                 let workload = try draw(scene, on: server)
                 let before = stream.receivers.map(\.frameCount)
                 try wait(until: "\(scene) is received") {
-                    zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 75 }
+                    zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 40 }
                 }
                 workload.kill(SIGSTOP)
                 for receiver in stream.receivers {

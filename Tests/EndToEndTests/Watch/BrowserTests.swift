@@ -39,7 +39,7 @@ extension Watch {
             let plain = try web.view(.pion, "--codec", "VP8", "--frames", "30", "--seconds", "300")
             #expect(plain.frames >= 30)
             let before = try browser.framesDecoded
-            try wait(until: "frames are decoded") { try browser.framesDecoded > before + 60 }
+            try wait(until: "frames are decoded") { try browser.framesDecoded > before + 20 }
             // Also where somebody receives VP8 all the while, so that it does not begin with a keyframe.
             let other = try Counterparts.viewer(
                 .pion,
