@@ -9,8 +9,8 @@ package struct WaitTimeout: Error, CustomStringConvertible {
     package var description: String { "waited in vain until \(what)" }
 }
 
-/// Polls `condition` every few milliseconds, and one that takes long less often: a fifth of the time at most is spent on it, as it may
-/// start programs, and what it waits for needs the processor too.
+/// Polls `condition` every few milliseconds, and one that takes long less often: it rests nine times as long as a try takes, and 200 ms at
+/// most. A try may start programs, and what it waits for needs the processor too.
 ///
 /// - Parameters:
 ///   - what: is told if that never comes true, with the values of the end.
@@ -21,13 +21,13 @@ package func wait(
     restsBetween: Bool = true,
     _ condition: () throws -> Bool
 ) throws {
-    let (least, most) = (Duration.milliseconds(5), Duration.milliseconds(100))
+    let (least, most) = (Duration.milliseconds(5), Duration.milliseconds(200))
     let end = ContinuousClock.now + timeout
     while true {
         let begin = ContinuousClock.now
         if try condition() { return }
         let now = ContinuousClock.now
         if now > end { throw try WaitTimeout(what: what()) }
-        MonotonicClock.sleep(for: restsBetween ? min(max(least, (now - begin) * 4), most) : least)
+        MonotonicClock.sleep(for: restsBetween ? min(max(least, (now - begin) * 9), most) : least)
     }
 }
