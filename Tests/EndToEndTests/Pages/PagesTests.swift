@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 /// All commands on the pages for users work as they stand there, and print what stands there.
-@Suite(.serialized, .drivesPrograms) struct PagesTests {
+@Suite(.serialized, .drivesPrograms(seconds: 200))
+struct PagesTests {
     private static let pages =
         ["README.md"]
         + ["access", "bridge", "browsers", "calls", "commands", "events", "networks", "security", "sound"].map {

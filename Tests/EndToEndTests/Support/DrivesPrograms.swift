@@ -8,6 +8,7 @@ import Time
 /// They run on threads of their own, and take no thread of the common pool, which has one for each processor.
 struct DrivesPrograms: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
+    let queue: WaitingQueue
 
     /// Notes in the file that `ORIEL_TEST_TIMES` names how long each case took once it had a thread: what Swift Testing tells includes the
     /// wait for one. `tools/test` shows the slowest.
@@ -17,7 +18,7 @@ struct DrivesPrograms: SuiteTrait, TestTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        try await withTaskExecutorPreference(WaitingThreads.shared) {
+        try await withTaskExecutorPreference(queue) {
             guard let file = getenv("ORIEL_TEST_TIMES") else { return try await function() }
             let start = MonotonicClock.now()
             defer { Self.note(test, MonotonicClock.now() - start, in: String(cString: file)) }
@@ -34,5 +35,6 @@ struct DrivesPrograms: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == DrivesPrograms {
-    static var drivesPrograms: Self { Self() }
+    /// - Parameter seconds: what the tests of a suite take in all, roughly: the suite with most left goes first.
+    static func drivesPrograms(seconds: Int) -> Self { Self(queue: WaitingQueue(of: .seconds(seconds))) }
 }
