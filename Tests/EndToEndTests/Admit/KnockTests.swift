@@ -16,7 +16,7 @@ extension Admit {
             let web = try WebBroadcast("--accept", "ask", "--answer-timeout", "600", "--events", folder.file("events"))
             let browser = try web.open(kind)
             try browser.knock(as: "Ann")
-            try wait(until: "it is told: \(web.sender.errorOutput)") {
+            try web.sender.wait(until: "it is told") {
                 web.sender.errorOutput.contains(
                     "\"Ann\" from \(Network.viewerAddress) (\"for the demo\") asks to look in"
                 )
@@ -73,7 +73,7 @@ extension Admit {
             try browser.wait(forState: "no_answer")
             // The form is there again.
             try browser.knock(as: "Bob")
-            try wait(until: "it is told") {
+            try web.sender.wait(until: "it is told") {
                 web.sender.errorOutput.contains(
                     "\"Bob\" from \(Network.viewerAddress) (\"for the demo\") got no answer"
                 )
@@ -84,13 +84,13 @@ extension Admit {
             let web = try WebBroadcast("--accept", "ask", "--answer-timeout", "600")
             let browser = try web.open(.chromium)
             try browser.knock(as: "Dan")
-            try wait(until: "it is told") { web.sender.errorOutput.contains("\"oriel accept 1\"") }
+            try web.sender.wait(until: "it is told") { web.sender.errorOutput.contains("\"oriel accept 1\"") }
             // Both before the sender can answer: the second wish is not lost with the first.
             let again = """
                 (document.getElementById('cancel').click(), document.getElementById('knock').requestSubmit(), oriel.state)
                 """
             #expect(try browser.evaluate(again, as: String.self) == "asking")
-            try wait(until: "both are told: \(web.sender.errorOutput)") {
+            try web.sender.wait(until: "both are told") {
                 let told = web.sender.errorOutput
                 return told.contains("waits no more") && told.contains("\"oriel accept 2\"")
             }
@@ -104,11 +104,11 @@ extension Admit {
             let browser = try web.open(.chromium)
             try browser.knock(as: "Cid")
             // The page asks first, and the sender is told a little later.
-            try wait(until: "it is told: \(web.sender.errorOutput)") {
+            try web.sender.wait(until: "it is told") {
                 web.sender.errorOutput.contains("\"Cid\" from")
             }
             try browser.open("about:blank")
-            try wait(until: "it is told") { web.sender.errorOutput.contains("waits no more") }
+            try web.sender.wait(until: "it is told") { web.sender.errorOutput.contains("waits no more") }
             #expect(try web.broadcast.run("accept", "1").code == 1)
         }
 
@@ -132,7 +132,7 @@ extension Admit {
             #expect(refusal.status == 403 && refusal.error?.contains("you were not let in") == true)
             let accepted = try knock()
             try wait(until: "it knocks") { try web.broadcast.run("accept", "3").code == 0 }
-            try wait(until: "it looks in") { web.sender.errorOutput.contains("looks in from") }
+            try web.sender.wait(until: "it looks in") { web.sender.errorOutput.contains("looks in from") }
             // Nobody is asked about one for whom there is no place.
             let busy = try Counterparts.report(knock())
             #expect(busy.status == 503 && busy.error?.contains("there are 1 viewers already") == true)
@@ -151,7 +151,7 @@ extension Admit {
                 in: web.network,
                 ["--frames", "1", "--seconds", "300"]
             )
-            try wait(until: "it knocks") { web.sender.errorOutput.contains("somebody from") }
+            try web.sender.wait(until: "it knocks") { web.sender.errorOutput.contains("somebody from") }
             #expect(try web.broadcast.run("accept", "1").code == 0)
             #expect(try Counterparts.report(viewer).frames >= 1)
         }

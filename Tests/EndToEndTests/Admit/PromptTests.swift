@@ -32,10 +32,7 @@ extension Admit {
                 network.atSender(typist + command),
                 environment: Self.environment.merging(["XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": ""]) { $1 }
             )
-            try wait(until: "it serves") {
-                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                return process.errorOutput.contains("http://")
-            }
+            try process.wait(until: "it serves") { process.errorOutput.contains("http://") }
             return process
         }
 
@@ -82,9 +79,9 @@ extension Admit {
                 typing: ["is not let in", "", "let in", "y", "\(Network.viewerAddress) left", "^C"]
             )
             let first = try view()
-            try wait(until: "it is asked") { terminal.errorOutput.contains("let in somebody") }
+            try terminal.wait(until: "it is asked") { terminal.errorOutput.contains("let in somebody") }
             let second = try view()
-            try wait(until: "both knock") {
+            try terminal.wait(until: "both knock") {
                 terminal.errorOutput.ranges(of: "asks to look in").count == 2
             }
             #expect(try CommandResult([Programs.oriel, "reject", "1"] + broadcast).code == 0)
@@ -127,7 +124,7 @@ extension Admit {
             #expect(try terminal.wait() == .code(0), "\(terminal.errorOutput)")
             #expect(try run("known").output.hasPrefix("Ann, since 20"))
             terminal = try atTerminal(share("--accept", "known"), typing: ["let in \"Ann\"", "^C"])
-            try wait(until: "Ann is back: \(terminal.errorOutput)") {
+            try terminal.wait(until: "Ann is back") {
                 terminal.errorOutput.contains("viewer 1 (\"Ann\") looks in")
             }
             #expect(!terminal.errorOutput.contains("asks to look in"))
@@ -169,10 +166,7 @@ extension Admit {
             do {
                 // What began the bus passes no signal on.
                 defer { _ = try? CommandResult([Programs.oriel, "stop"] + broadcast) }
-                try wait(until: "it serves") {
-                    if let exit = shared.status() { throw Unexpected("\(exit): \(shared.errorOutput)") }
-                    return shared.output.contains("http://")
-                }
+                try shared.wait(until: "it serves") { shared.output.contains("http://") }
                 try body(shared)
             }
             _ = try shared.wait()
@@ -192,7 +186,7 @@ extension Admit {
         func aButtonOfTheDesktopAnswers(button: String, status: Int) throws {
             let told = try withNotifications(button) { shared in
                 let viewer = try view()
-                try wait(until: "it is answered") { shared.errorOutput.contains("let in") }
+                try shared.wait(until: "it is answered") { shared.errorOutput.contains("let in") }
                 #expect(try Counterparts.report(viewer).status == status, "\(shared.errorOutput)")
             }
             #expect(told.first?["body"] as? String == "somebody from \(Network.viewerAddress)\noriel accept 1")

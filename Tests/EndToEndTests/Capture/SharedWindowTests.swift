@@ -68,7 +68,7 @@ extension Capture {
             server = try XServer(display: broadcast.display)
             let second = try openLogo(on: server)
             let id = try identifier(ofLogoOn: server)
-            try wait(until: "it says so") { capture.errorOutput.contains("is gone for good") }
+            try capture.wait(until: "it says so") { capture.errorOutput.contains("is gone for good") }
             #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
             #expect(try broadcast.run("source", "--window", id).code == 0)
             try wait(until: "the window shows") { try broadcast.run("status").output.hasPrefix("active") }
@@ -84,14 +84,14 @@ extension Capture {
             let capture = try broadcast.start("--window", id)
             let sender = try broadcast.attach(toPort: Ports.free())
             _ = try server.xdotool("windowunmap", id)
-            try wait(until: "it says so: \(capture.errorOutput)") {
+            try capture.wait(until: "it says so") {
                 capture.errorOutput.contains(" is hidden; the last picture stays until it is back")
             }
-            try wait(until: "the sender says so: \(sender.errorOutput)") {
+            try sender.wait(until: "the sender says so") {
                 sender.errorOutput.contains("the source is not there; the last picture stays until it is back")
             }
             _ = try server.xdotool("windowmap", id)
-            try wait(until: "it is back: \(capture.errorOutput)") { capture.errorOutput.contains(" is back: ") }
+            try capture.wait(until: "it is back") { capture.errorOutput.contains(" is back: ") }
             for program in [sender, capture, logo] { program.stop() }
         }
     }

@@ -59,7 +59,9 @@ extension Hear {
             let events = try TemporaryDirectory()
             let sound = try PulseServer(program, microphones: [.init("mic", channels: 1)])
             let scene = try SoundScene("--sound", "mic", "--events", events.file("events"), of: sound)
-            try wait(until: "it is told") { scene.process.errorOutput.contains("the microphone is live: ") }
+            try scene.process.wait(until: "it is told") {
+                scene.process.errorOutput.contains("the microphone is live: ")
+            }
             #expect(try scene.status().isMicrophoneLive)
             try wait(until: "the status says so") {
                 try scene.broadcast.run("status").output.contains("the microphone is live")
@@ -145,7 +147,7 @@ extension Hear {
 
         @Test func withoutAWindowNoProgramIsHeardAndItIsTold() throws {
             let scene = try SoundScene("--sound", "app")
-            try wait(until: "it is told") { scene.process.errorOutput.contains("no program is heard") }
+            try scene.process.wait(until: "it is told") { scene.process.errorOutput.contains("no program is heard") }
             let player = try scene.play(1000)
             defer { player.stop() }
             try wait(until: "it plays") { try !scene.list("sink-inputs").isEmpty }
@@ -187,7 +189,9 @@ extension Hear {
 
         @Test func devicesThatComeAndGoAreFollowed() throws {
             let scene = try SoundScene("--sound", "mix", "--microphone", "late")
-            try wait(until: "it is told") { scene.process.errorOutput.contains("there is no microphone late") }
+            try scene.process.wait(until: "it is told") {
+                scene.process.errorOutput.contains("there is no microphone late")
+            }
             let first = try scene.play(1000, into: "speakers")
             defer { first.stop() }
             try scene.wait(untilToneOf: 1000)
@@ -219,7 +223,7 @@ extension Hear {
             let scene = try SoundScene("--sound", "monitor")
             try scene.waitUntilItHears()
             try scene.sound.crash()
-            try wait(until: "it is told") { scene.process.errorOutput.contains("there is no sound") }
+            try scene.process.wait(until: "it is told") { scene.process.errorOutput.contains("there is no sound") }
             #expect(try scene.status().state == "waiting")
             try scene.sound.restart()
             let player = try scene.play(1000)
@@ -234,7 +238,7 @@ extension Hear {
             let scene = try SoundScene("--sound", "monitor")
             try scene.waitUntilItHears()
             scene.sound.freeze()
-            try wait(until: "it is told") { scene.process.errorOutput.contains("it does not answer") }
+            try scene.process.wait(until: "it is told") { scene.process.errorOutput.contains("it does not answer") }
             // Commands are answered meanwhile, and so is a request to end.
             #expect(try scene.status().state == "waiting")
             #expect(try scene.broadcast.run("mute").code == 0 && scene.broadcast.run("unmute").code == 0)
@@ -260,7 +264,7 @@ extension Hear {
                 environment: ["PULSE_SERVER": "tcp:127.0.0.1:\(port)"]
             )
             defer { process.stop() }
-            try wait(until: "it is told") { process.errorOutput.contains("reached by the network") }
+            try process.wait(until: "it is told") { process.errorOutput.contains("reached by the network") }
             // There is no broadcast, so nothing is heard; but it is connected.
             try wait(until: "it is connected") {
                 try sound.pactl("list", "clients").contains("application.process.id = \"\(process.pid)\"")

@@ -26,10 +26,7 @@ extension Hear {
                     "location=\(file)",
                 ]
             let program = try Subprocess(command)
-            try wait(until: "four seconds are heard: \(program.errorOutput)") {
-                if let exit = program.status() { throw Unexpected("\(exit): \(program.errorOutput)") }
-                return SoundClip.duration(of: file, channels: 2) > 4
-            }
+            try program.wait(until: "four seconds are heard") { SoundClip.duration(of: file, channels: 2) > 4 }
             program.stop()
             HeardSound(file).expect(tones: [440, 1000])
             for process in [sender, singer, capture] { process.stop() }

@@ -50,7 +50,7 @@ extension Hear {
                 "monitor",
                 environment: ["PULSE_SERVER": "unix:/nonexistent/socket"]
             )
-            try wait(until: "it is told") {
+            try shared.process.wait(until: "it is told") {
                 shared.process.errorOutput.contains("there is no sound, as no sound server")
             }
             #expect(try shared.view().connected)
@@ -74,7 +74,7 @@ extension Hear {
                 environment: ["XDG_RUNTIME_DIR": runtime],
                 shell: "unset PULSE_SERVER; exec \"$@\""
             )
-            try wait(until: "it is told") {
+            try shared.process.wait(until: "it is told") {
                 shared.process.errorOutput.contains("there is no sound, as no sound server")
             }
             let process = try #require(try child(of: shared))

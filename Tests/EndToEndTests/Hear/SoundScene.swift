@@ -56,10 +56,7 @@ final class SoundScene {
             [broadcast.oriel, "hear", "--dir", broadcast.directory] + arguments,
             environment: environment
         )
-        try TestSupport.wait(until: "the sound process answers") {
-            if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-            return try broadcast.run("sound").code == 0
-        }
+        try process.wait(until: "the sound process answers") { try broadcast.run("sound").code == 0 }
         return process
     }
 

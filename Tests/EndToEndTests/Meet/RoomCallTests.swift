@@ -30,7 +30,7 @@ extension Meet {
             private static func serve(_ network: Network, isFar: Bool) throws -> Subprocess {
                 let command = [Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]
                 let rooms = try Subprocess(isFar ? network.atViewer(command) : network.atSender(command))
-                try wait(until: "the server of rooms listens: \(rooms.errorOutput)") { rooms.output.contains("http") }
+                try rooms.wait(until: "the server of rooms listens") { rooms.output.contains("http") }
                 return rooms
             }
 
@@ -88,7 +88,7 @@ extension Meet {
             let (browser, sender): (Browser, Subprocess)
             if senderIsFirst {
                 sender = try scene.attach()
-                try wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
+                try sender.wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
                 browser = try scene.open(kind)
             } else {
                 browser = try scene.open(kind)
@@ -175,7 +175,7 @@ extension Meet {
             let counter = try draw("counter", on: scene.display, "--fps", "30")
             let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
             try scene.network.moveSender(to: "10.99.0.7", after: .seconds(1))
-            try wait(until: "the sender is in the room again") {
+            try sender.wait(until: "the sender is in the room again") {
                 sender.errorOutput.ranges(of: "in room").count == 2
             }
             try wait(until: "they find each other") {

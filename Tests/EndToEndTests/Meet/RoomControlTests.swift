@@ -6,10 +6,7 @@ extension Meet {
     /// Members of a room knock, are let in or not, are sent away, hang up and are lost; each learns of the other.
     @Suite struct RoomControlTests {
         private func wait(for words: String, in process: Subprocess) throws {
-            try TestSupport.wait(until: "\(words): \(process.errorOutput)") {
-                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                return process.errorOutput.contains(words)
-            }
+            try process.wait(until: "\(words)") { process.errorOutput.contains(words) }
         }
 
         private func wait(for state: String, of browser: Browser) throws {
@@ -20,7 +17,7 @@ extension Meet {
 
         /// A page can talk before the sender knows of it: of two ends, one is connected first.
         private func waitUntilSomebodyLooksIn(_ count: Int, at process: Subprocess) throws {
-            try TestSupport.wait(until: "somebody looks in: \(process.errorOutput)") {
+            try process.wait(until: "somebody looks in") {
                 process.errorOutput.ranges(of: "looks in, ").count == count
             }
         }
@@ -144,7 +141,7 @@ extension Meet {
             try browser.open("about:blank")
             // Firefox closes a page's WebSocket before the page could say so. Its goodbye to the peer may be there first.
             let words = kind == .firefox ? ["is lost", "the room left"] : ["has hung up"]
-            try TestSupport.wait(until: "it is told: \(asker.errorOutput)") {
+            try asker.wait(until: "it is told") {
                 words.contains { asker.errorOutput.contains($0) }
             }
             try browser.open("http://\(Network.senderAddress):8090/tea")

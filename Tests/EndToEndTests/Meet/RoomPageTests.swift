@@ -15,7 +15,7 @@ extension Meet {
                 let address = "\(Network.senderAddress):8090"
                 let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", address]))
                 (origin, self.rooms) = ("http://\(address)", rooms)
-                try TestSupport.wait(until: "the server of rooms listens") { rooms.output.contains("http") }
+                try rooms.wait(until: "the server of rooms listens") { rooms.output.contains("http") }
             }
 
             deinit { rooms.stop() }

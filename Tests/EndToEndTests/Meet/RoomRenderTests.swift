@@ -48,7 +48,7 @@ extension Meet {
             let scene = try RoomScene(over: family)
             let (first, second) = (scene.first.file("seen.y4m"), scene.second.file("seen.y4m"))
             let one = try scene.first.attach("--codec", codec, "--render", first)
-            try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
+            try one.wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
             let other = try scene.second.attach("--codec", codec, "--render", second)
             try waitUntil(first, shows: .blue, one, other)
             try waitUntil(second, shows: .red, one, other)
@@ -83,7 +83,7 @@ extension Meet {
             let scene = try RoomScene()
             let path = scene.second.file("seen.y4m")
             let one = try scene.first.attach()
-            try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
+            try one.wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
             try scene.network.loseFromSender(perThousand: 100)
             let other = try scene.second.attach("--render", path)
             try waitUntil(path, shows: .red, one, other)
@@ -102,9 +102,9 @@ extension Meet {
             let fifo = scene.first.file("pipe")
             #expect(mkfifo(fifo, 0o666) == 0 && chmod(fifo, 0o666) == 0)
             let one = try scene.first.attach("--render", fifo)
-            try wait(until: "it waits for a reader") { one.errorOutput.contains("nobody reads the pipe") }
+            try one.wait(until: "it waits for a reader") { one.errorOutput.contains("nobody reads the pipe") }
             let reader = FileDescriptor(taking: try check("open") { open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC) })
-            try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
+            try one.wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
             let other = try scene.second.attach("--render", path)
             for colour in [.red, .green, .blue, .red] as [RenderedPictures.Colour] {
                 try scene.first.display.fill(colour)
@@ -117,7 +117,7 @@ extension Meet {
             #expect(String(decoding: start, as: UTF8.self) == "YUV4MPEG2")
             _ = consume reader
             try scene.second.display.fill(.green)
-            try wait(until: "it is told") { one.errorOutput.contains("nobody reads \(fifo) any more") }
+            try one.wait(until: "it is told") { one.errorOutput.contains("nobody reads \(fifo) any more") }
             try scene.first.display.fill(.green)
             try waitUntil(path, shows: .green, one, other)
             try end(one, other)
@@ -127,7 +127,7 @@ extension Meet {
             let scene = try RoomScene()
             let one = try scene.first.attach("--render", "-")
             let other = try scene.second.attach()
-            try wait(until: "pictures come: \(one.errorOutput)") {
+            try one.wait(until: "pictures come") {
                 one.output.hasPrefix("YUV4MPEG2 W640 H480") && one.output.utf8.count > 640 * 480
             }
             try end(one, other)
@@ -142,7 +142,7 @@ extension Meet {
             let (browser, sender): (Browser, Subprocess)
             if senderIsFirst {
                 sender = try scene.first.attach("--render", path)
-                try wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
+                try sender.wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
                 browser = try scene.open(kind)
             } else {
                 browser = try scene.open(kind)
@@ -232,7 +232,7 @@ extension Meet {
             // Both are closed, and the call goes on.
             for (index, window) in [theirs, own].enumerated() {
                 try desk.xdotool("windowclose", window)
-                try wait(until: "it is told") {
+                try one.wait(until: "it is told") {
                     one.errorOutput.split(separator: "\n").count { $0.contains("window is closed") } == index + 1
                 }
             }
@@ -256,7 +256,7 @@ extension Meet {
             let again = try scene.first.attach("--render", "window", environment: ["DISPLAY": ":4711"])
             let other = try scene.second.attach("--render", path)
             try waitUntil(path, shows: .red, again, other)
-            try wait(until: "it is told") { again.errorOutput.contains("no X server on :4711") }
+            try again.wait(until: "it is told") { again.errorOutput.contains("no X server on :4711") }
             try scene.second.display.fill(.green)
             try scene.first.display.fill(.green)
             try waitUntil(path, shows: .green, again, other)

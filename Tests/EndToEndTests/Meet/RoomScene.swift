@@ -52,7 +52,7 @@ final class RoomScene {
         let host = network.senderHost
         let rooms = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "\(host):8090"]))
         self.rooms = rooms
-        try wait(until: "the server of rooms listens") { rooms.output.contains("http") }
+        try rooms.wait(until: "the server of rooms listens") { rooms.output.contains("http") }
         first = try RoomMember(.red, of: host, at: network.atSender)
         second = try RoomMember(.blue, of: host, at: network.atViewer)
     }

@@ -15,7 +15,7 @@ extension Meet {
             init(_ arguments: [String] = []) throws {
                 let process = try Subprocess([Programs.oriel, "rooms", "--listen", "127.0.0.1:0"] + arguments)
                 var port: UInt16?
-                try wait(until: "the server listens: \(process.errorOutput)") {
+                try process.wait(until: "the server listens") {
                     port = process.outputLines.last?.split(whereSeparator: { ":/".contains($0) }).last.flatMap {
                         UInt16($0)
                     }
@@ -119,7 +119,9 @@ extension Meet {
             // They are looked at when the first client comes, and a minute later again.
             let shown = try fingerprint("openssl s_client -connect 127.0.0.1:\(server.port) </dev/null 2>/dev/null")
             #expect(try shown == fingerprint("cat \(files[0].certificate)"))
-            try wait(until: "it is told") { server.process.errorOutput.contains("\(files[0].certificate) was renewed") }
+            try server.process.wait(until: "it is told") {
+                server.process.errorOutput.contains("\(files[0].certificate) was renewed")
+            }
         }
 
         @Test func aProcessThatCannotReadARenewalAnyMoreIsTold() throws {
@@ -131,7 +133,7 @@ extension Meet {
             let client = "openssl s_client -connect 127.0.0.1:\(server.port) </dev/null 2>/dev/null"
             #expect(try Subprocess.run(["sh", "-c", client]).contains("BEGIN CERTIFICATE"))
             let sentence = "the process that reads the certificate again has ended"
-            try wait(until: "it is told") { server.process.errorOutput.contains(sentence) }
+            try server.process.wait(until: "it is told") { server.process.errorOutput.contains(sentence) }
         }
 
         @Test(

@@ -32,7 +32,7 @@ extension Meet {
             let capture = try broadcast.start()
             defer { capture.stop() }
             let server = try Subprocess(network.atSender(Counterparts.python + ["-c", program]))
-            try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("listening") }
+            try server.wait(until: "the server listens") { server.output.contains("listening") }
             let call = "room+http://\(Network.senderAddress):8090/tea"
             let sender = try Subprocess(
                 network.atSender([Programs.oriel, "attach", "--dir", broadcast.directory, call])
@@ -51,24 +51,21 @@ extension Meet {
             defer { capture.stop() }
             let program = Counterparts.python + [Counterparts.path("rooms_server.py"), "8090"]
             let server = try Subprocess(network.atSender(program + transports))
-            try wait(until: "the server listens: \(server.errorOutput)") { server.output.contains("listening") }
+            try server.wait(until: "the server listens") { server.output.contains("listening") }
             let url = "http://\(Network.senderAddress):8090"
             let attach = [Programs.oriel, "attach", "--dir", broadcast.directory, "room+\(url)/tea"]
             let member = Counterparts.python + [Counterparts.path("rooms_member.py"), url, "tea"] + transports
             let (sender, other): (Subprocess, Subprocess)
             if senderIsFirst {
                 sender = try Subprocess(network.atSender(attach))
-                try wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
+                try sender.wait(until: "the sender is in the room") { sender.errorOutput.contains("in room") }
                 other = try Subprocess(network.atViewer(member))
             } else {
                 other = try Subprocess(network.atViewer(member))
-                try wait(until: "the other one is in the room") { other.output.contains("true") }
+                try other.wait(until: "the other one is in the room") { other.output.contains("true") }
                 sender = try Subprocess(network.atSender(attach))
             }
-            try wait(until: "the picture comes") {
-                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-                return try frames(other) > 0
-            }
+            try sender.wait(until: "the picture comes") { try frames(other) > 0 }
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))
             // It has said goodbye: the other one's connection is closed.

@@ -177,7 +177,7 @@ final class PageStage {
                 Counterparts.python + [Counterparts.path("whip_server.py"), "443"] + tls,
                 at: .server
             )
-            try wait(until: "the server listens: \(server.errorOutput)") { !server.outputLines.isEmpty }
+            try server.wait(until: "the server listens") { !server.outputLines.isEmpty }
         case ("server", "janus"):
             let room = (name: "1234", settings: "publishers = 6, pin = \"\(Self.secret)\"")
             janus = try Janus(
@@ -212,7 +212,7 @@ final class PageStage {
                 ["env", "SSL_CERT_FILE=\(folder.file("fullchain.pem"))"] + program,
                 at: .viewer
             )
-            try wait(until: "a member is in the room: \(member.errorOutput)") {
+            try member.wait(until: "a member is in the room") {
                 member.output.contains("\"joined\": true")
             }
         case ("viewer", let name?): try view(scene, as: name)

@@ -20,7 +20,7 @@ extension Pause {
                 in: web.network,
                 ["--frames", "1000000", "--seconds", "300"]
             )
-            try wait(until: "somebody watches") { web.sender.errorOutput.contains("viewer 2 looks in") }
+            try web.sender.wait(until: "somebody watches") { web.sender.errorOutput.contains("viewer 2 looks in") }
             web.capture.kill(SIGSTOP)
             let now = MonotonicClock.now().nanoseconds
             let header = try framesFile(in: web.broadcast.directory)

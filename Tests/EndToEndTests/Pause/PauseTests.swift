@@ -120,7 +120,7 @@ extension Pause {
             capture.kill(SIGKILL)
             try capture.wait()
             capture = try goOn()
-            try wait(until: "it says so: \(capture.errorOutput)") { capture.errorOutput.contains("is gone for good") }
+            try capture.wait(until: "it says so") { capture.errorOutput.contains("is gone for good") }
             #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
             #expect(try BridgeInspection(BridgeDirectory(path: broadcast.directory, create: false)).latest == nil)
             // A person may choose the other one.
@@ -183,12 +183,12 @@ extension Pause {
             }
             first.kill(SIGKILL)
             try first.wait()
-            try wait(until: "the sender has noticed") { sender.errorOutput.contains("the capture process died") }
+            try sender.wait(until: "the sender has noticed") { sender.errorOutput.contains("the capture process died") }
             #expect(sender.status() == nil)
             let second = try Subprocess([
                 broadcast.oriel, "start", "--display", server.display, "--dir", broadcast.directory,
             ])
-            try wait(until: "the sender goes on: \(sender.errorOutput)") {
+            try sender.wait(until: "the sender goes on") {
                 sender.errorOutput.contains("the broadcast")
                     && (sender.errorOutput.contains("goes on") || sender.errorOutput.contains("is paused"))
             }

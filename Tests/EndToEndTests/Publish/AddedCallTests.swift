@@ -208,7 +208,7 @@ extension Publish {
             let counter = try draw("counter", on: display, "--fps", "30")
             let command = [Programs.oriel, "attach", Self.plain, "--dir", broadcast.directory]
             let sender = try Subprocess(network.atSender(command))
-            try wait(until: "it sends: \(sender.errorOutput)") { sender.output.contains("v=0") }
+            try sender.wait(until: "it sends") { sender.output.contains("v=0") }
             let added = try broadcast.run("attach", Self.whip, "--running")
             #expect(added.code == 0, "\(added.errorOutput)")
             try server.waitForPictures(sender)
@@ -268,7 +268,7 @@ extension Publish {
             let server = try MediaServer(in: web.network, "--busy", "1000")
             let command = [Programs.oriel, "attach", Self.whip, "--running", "--dir", web.broadcast.directory]
             let waiting = try Subprocess(command)
-            try wait(until: "it says why: \(waiting.errorOutput)") { waiting.errorOutput.contains("status 503") }
+            try waiting.wait(until: "it says why") { waiting.errorOutput.contains("status 503") }
             #expect(try ToldCall.named(Self.toldWHIP, in: web.broadcast.directory)?.state == "away")
             waiting.kill(SIGINT)
             try #expect(waiting.wait() == .code(1))

@@ -15,7 +15,7 @@ final class MediaServer {
 
     private static func serve(_ command: [String]) throws -> Subprocess {
         let process = try Subprocess(command)
-        try wait(until: "the media server listens: \(process.errorOutput)") { !process.outputLines.isEmpty }
+        try process.wait(until: "the media server listens") { !process.outputLines.isEmpty }
         return process
     }
 
@@ -51,11 +51,11 @@ final class RoomInView {
 
     init(in network: Network) throws {
         let server = try Subprocess(network.atSender([Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"]))
-        try wait(until: "rooms are there: \(server.errorOutput)") { server.output.contains("http") }
+        try server.wait(until: "rooms are there") { server.output.contains("http") }
         let url = "http://\(Network.senderAddress):8090"
         let program = [Counterparts.path("rooms_member.py"), url, "tea", "websocket"]
         let member = try Subprocess(network.atViewer(Counterparts.python + program))
-        try wait(until: "the member is there: \(member.errorOutput)") {
+        try member.wait(until: "the member is there") {
             member.outputLines.contains { $0.contains("true") }
         }
         (self.server, self.member) = (server, member)

@@ -59,18 +59,14 @@ final class JanusScene {
     func seen(_ browser: Browser) throws -> Seen { try browser.evaluate("state()", as: Seen.self) }
 
     func waitForPicture(_ browser: Browser, _ sender: Subprocess) throws {
-        try wait(until: "the picture comes: \(sender.errorOutput)") {
-            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
+        try sender.wait(until: "the picture comes") {
             let seen = try seen(browser)
             return seen.frames > 0 && seen.width == 1280
         }
     }
 
     func waitUntilPublished(_ sender: Subprocess, times: Int = 1) throws {
-        try wait(until: "the room gets the picture") {
-            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-            return publications(by: sender) >= times
-        }
+        try sender.wait(until: "the room gets the picture") { publications(by: sender) >= times }
     }
 
     /// How often the sender has told that the room gets the picture.

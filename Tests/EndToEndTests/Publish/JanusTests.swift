@@ -131,7 +131,7 @@ extension Publish {
                         ["/usr/bin/python3", Counterparts.path("relay.py"), "8189", Network.viewerAddress, "8188"]
                     )
                 )
-                try wait(until: "the relay listens: \(relay.errorOutput)") { relay.output.contains("listening") }
+                try relay.wait(until: "the relay listens") { relay.output.contains("listening") }
                 return relay
             }
             var wire = try relay()
@@ -140,9 +140,9 @@ extension Publish {
             try scene.waitForPicture(browser, sender)
             wire.kill(SIGKILL)
             try wire.wait()
-            try wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
+            try sender.wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
             wire = try relay()
-            try wait(until: "it is there again") { sender.errorOutput.contains("the picture went on") }
+            try sender.wait(until: "it is there again") { sender.errorOutput.contains("the picture went on") }
             let before = try scene.seen(browser).frames
             #expect(before > 0)
             let paint = try draw("typing", on: scene.display)
@@ -181,12 +181,9 @@ extension Publish {
         @Test func whoComesEarlySeesTheScreen() throws {
             let scene = try JanusScene("publishers = 1, videocodec = \"vp8\", dummy_publisher = true")
             let viewer = try aiortc(in: scene, "--early")
-            try wait(until: "it waits: \(viewer.errorOutput)") { !viewer.outputLines.isEmpty }
+            try viewer.wait(until: "it waits") { !viewer.outputLines.isEmpty }
             let sender = try scene.attach()
-            try wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") {
-                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-                return try isDecoded(by: viewer)
-            }
+            try sender.wait(until: "aiortc decodes the picture: \(viewer.errorOutput)") { try isDecoded(by: viewer) }
             try leave(sender)
         }
 

@@ -45,7 +45,7 @@ final class WHIPScene {
     private static func serve(_ network: Network, _ arguments: [String]) throws -> Subprocess {
         let program = Counterparts.python + [Counterparts.path("whip_server.py"), "8888"]
         let server = try Subprocess(network.atViewer(program + arguments))
-        try wait(until: "the server listens: \(server.errorOutput)") { !server.outputLines.isEmpty }
+        try server.wait(until: "the server listens") { !server.outputLines.isEmpty }
         return server
     }
 
@@ -72,9 +72,6 @@ final class WHIPScene {
     }
 
     func waitForPicture(_ sender: Subprocess) throws {
-        try wait(until: "the picture comes") {
-            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-            return try report.frames > 0
-        }
+        try sender.wait(until: "the picture comes") { try report.frames > 0 }
     }
 }

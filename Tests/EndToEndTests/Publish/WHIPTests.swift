@@ -169,7 +169,7 @@ extension Publish {
         @Test func secretsInAnAddressAreNotTold() throws {
             let scene = try WHIPScene("--faults", "1000")
             let sender = try scene.attach(to: "/live/whip?key=s3cr3t-key")
-            try wait(until: "it is lost") { sender.errorOutput.contains("status") }
+            try sender.wait(until: "it is lost") { sender.errorOutput.contains("status") }
             let status = try Subprocess.run([Programs.oriel, "status", "--json", "--dir", scene.broadcast.directory])
             #expect(status.contains("whip+http:") && !status.contains("s3cr3t"))
             sender.kill(SIGTERM)

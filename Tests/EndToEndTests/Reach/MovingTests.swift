@@ -56,10 +56,10 @@ extension Reach {
             let browser = try scene.open("room=1234")
             try scene.waitForPicture(browser, sender)
             try scene.network.setSenderLink(isUp: false)
-            try wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
+            try sender.wait(until: "the sender notices") { sender.errorOutput.contains("trying again") }
             let before = try scene.seen(browser).frames
             try scene.network.setSenderLink(isUp: true)
-            try wait(until: "it is there again: \(sender.errorOutput)") {
+            try sender.wait(until: "it is there again") {
                 sender.errorOutput.contains("the picture went on")
             }
             try wait(until: "pictures flow: \(sender.errorOutput)") {

@@ -9,7 +9,7 @@ struct RoomsOutside {
     init(of network: Network, _ arguments: [String] = []) throws {
         let command = [Programs.oriel, "rooms", "--listen", "0.0.0.0:8090"] + arguments
         let process = try Subprocess(network.atOutside(command))
-        try wait(until: "the server of rooms listens: \(process.errorOutput)") { process.output.contains("http") }
+        try process.wait(until: "the server of rooms listens") { process.output.contains("http") }
         self.process = process
     }
 }

@@ -55,9 +55,8 @@ extension Reach {
             let sender = try member.attach(sides.server)
             let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
             try browser.open("http://\(Network.outsideAddress):8090/tea")
-            try wait(until: "the picture comes") {
-                if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-                return try browser.evaluate("theirs.videoWidth", as: Int.self) == 640
+            try sender.wait(until: "the picture comes") {
+                try browser.evaluate("theirs.videoWidth", as: Int.self) == 640
             }
             sender.kill(SIGTERM)
             try #expect(sender.wait() == .code(0))

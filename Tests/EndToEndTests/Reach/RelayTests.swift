@@ -171,7 +171,7 @@ extension Reach {
                 "u:p@\(Self.address)",
             ]
             let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": WebBroadcast.token])
-            try wait(until: "the sender serves") { sender.output.contains("http") }
+            try sender.wait(until: "the sender serves") { sender.output.contains("http") }
             let viewer = try Counterparts.viewer(
                 .wrtc,
                 of: "http://\(Network.senderAddress):8080/whep",
@@ -179,7 +179,7 @@ extension Reach {
                 in: network,
                 ["--frames", "150", "--seconds", "300"]
             )
-            try wait(until: "the viewer is there") { sender.errorOutput.contains("looks in") }
+            try sender.wait(until: "the viewer is there") { sender.errorOutput.contains("looks in") }
             try network.blockUDP(exceptPort: 3478)
             try network.moveSender(to: "10.99.0.7")
             let report = try Counterparts.report(viewer)
@@ -191,7 +191,7 @@ extension Reach {
         @Test func aRelayThatIsNotTrustedIsNamed() throws {
             let scene = try Scene()
             let sender = try scene.whip.attach(arguments: ["--turn", "turns:u:p@\(Self.address)"])
-            try wait(until: "it is named: \(sender.errorOutput)") {
+            try sender.wait(until: "it is named") {
                 sender.errorOutput.contains(
                     "the relay \(Self.address) cannot be used: the certificate of turns:\(Self.address):5349 is"
                 )

@@ -26,7 +26,7 @@ extension Read {
             #expect(tiles.contains { $0 < 5 } && tiles.contains { $0 > 5 }, "\(tiles)")
 
             let live = try Subprocess([Programs.oriel, "inspect", "--dir", broadcast.directory, "--watch", "--json"])
-            try wait(until: "it has looked three times, and told the rate once: \(live.output)") {
+            try live.wait(until: "it has looked three times, and told the rate once: \(live.output)") {
                 let lines = live.outputLines
                 return lines.count >= 3 && lines.compactMap(rate).contains { 10...35 ~= $0 }
             }

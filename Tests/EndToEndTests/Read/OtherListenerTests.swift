@@ -111,7 +111,7 @@ extension Read {
             let command = try command(language)
             let speak = [TestPrograms.bridgePeer, "speak", path, "storage=\(storage.rawValue)", "rate=100", "0"]
             let first = try Subprocess(speak)
-            try wait(until: "there is sound") { first.output.contains("written=") }
+            try first.wait(until: "there is sound") { first.output.contains("written=") }
             let reader = try Subprocess(command + ["--seconds", "5", recording])
             try wait(until: "it records") { access(recording, F_OK) == 0 }
             MonotonicClock.sleep(for: .seconds(1))

@@ -86,8 +86,7 @@ extension Receive {
             let sender = try Subprocess(
                 [Programs.oriel, "attach", "--dir", broadcast.directory, call, "--keyframe-interval", "0"]
             )
-            try wait(until: "the picture is on the other screen: \(program.errorOutput)") {
-                if let exit = program.status() { throw Unexpected("\(exit): \(program.errorOutput)") }
+            try program.wait(until: "the picture is on the other screen") {
                 let grab = broadcast.folder.file("grab.png")
                 let display = ["-f", "x11grab", "-draw_mouse", "0", "-video_size", "1280x720", "-i", viewer.display]
                 try Subprocess.run(["ffmpeg", "-nostdin", "-y", "-v", "error"] + display + ["-frames:v", "1", grab])

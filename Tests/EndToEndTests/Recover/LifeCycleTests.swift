@@ -65,7 +65,7 @@ extension Recover {
                 Programs.oriel, "attach", "rtp://127.0.0.1:\(Ports.free())", "--dir", broadcast.directory, "--sdp",
                 broadcast.sdp,
             ])
-            try wait(until: "the sender says that it waits") { sender.errorOutput.contains("waiting for it") }
+            try sender.wait(until: "the sender says that it waits") { sender.errorOutput.contains("waiting for it") }
             let capture = try broadcast.start()
             try wait(until: "the sender sends") { access(broadcast.sdp, F_OK) == 0 }
             sender.kill(SIGTERM)
@@ -84,7 +84,7 @@ extension Recover {
             #expect(impatient.code == 75)
             #expect(impatient.errorOutput.contains("no picture yet"))
             let sender = try Subprocess(command)
-            try wait(until: "the sender says that it waits") { sender.errorOutput.contains("no picture yet") }
+            try sender.wait(until: "the sender says that it waits") { sender.errorOutput.contains("no picture yet") }
             sender.kill(SIGINT)
             #expect(try sender.wait() == .code(0))
             try writer.stop()

@@ -10,10 +10,12 @@ extension Recover {
             let shared = try SharedScreen()
             #expect(shared.token.utf8.count == 22)
             #expect(try shared.view().connected)
-            try wait(until: "the viewer is told of") {
+            try shared.process.wait(until: "the viewer is told of") {
                 shared.process.errorOutput.contains("viewer 1 looks in from 10.99.0.2")
             }
-            try wait(until: "and its going") { shared.process.errorOutput.contains("viewer 1 from 10.99.0.2 left") }
+            try shared.process.wait(until: "and its going") {
+                shared.process.errorOutput.contains("viewer 1 from 10.99.0.2 left")
+            }
             let children = try [shared.child("start"), shared.child("attach")]
             shared.process.kill(SIGINT)
             #expect(try shared.process.wait() == .code(0))
@@ -26,7 +28,7 @@ extension Recover {
             let before = try #require(try shared.child(command))
             kill(before, SIGKILL)
             try wait(until: "it runs again") { try shared.child(command).map { $0 != before } ?? false }
-            try wait(until: "it is told") {
+            try shared.process.wait(until: "it is told") {
                 shared.process.errorOutput.contains("ended by signal 9: starting it again")
             }
             try wait(until: "a viewer connects") { try shared.view().connected }
@@ -153,7 +155,9 @@ extension Recover {
                 (try? Subprocess.run(["/usr/bin/python3", "-c", connect])) != nil
             }
             kill(try #require(try SharedScreen.child("attach", of: shared.pid)), SIGKILL)
-            try wait(until: "its death is noticed") { shared.errorOutput.contains("the sender ended by signal 9") }
+            try shared.wait(until: "its death is noticed") {
+                shared.errorOutput.contains("the sender ended by signal 9")
+            }
             var output: [UInt8] = []
             try wait(until: "the link is there") {
                 var buffer = [UInt8](repeating: 0, count: 65536)
@@ -240,7 +244,7 @@ extension Recover {
         @Test func aCrashIsNoticedWhateverTheParentIgnored() throws {
             let shared = try SharedScreen(shell: "trap '' CHLD; exec \"$@\"")
             kill(try #require(try shared.child("attach")), SIGKILL)
-            try wait(until: "it is told") {
+            try shared.process.wait(until: "it is told") {
                 shared.process.errorOutput.contains("ended by signal 9: starting it again")
             }
             shared.process.stop()
@@ -284,7 +288,9 @@ extension Recover {
                     wait $share
                     """
             )
-            try wait(until: "it is told") { early.process.errorOutput.contains("the sender ended by signal 9") }
+            try early.process.wait(until: "it is told") {
+                early.process.errorOutput.contains("the sender ended by signal 9")
+            }
             try wait(until: "a viewer connects") { try early.view().connected }
             #expect(early.process.output.split(separator: "#").count == 2)
             early.process.stop()

@@ -32,7 +32,7 @@ extension Recover {
             let scene = try RoomScene()
             let path = scene.second.file("seen.y4m")
             let one = try scene.first.attach(environment: environment)
-            try wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
+            try one.wait(until: "the first is in the room") { one.errorOutput.contains("in room") }
             let other = try scene.second.attach("--render", path)
             func sees(_ colour: RenderedPictures.Colour) throws {
                 try wait(until: "it sees \(colour): \(one.errorOutput) \(other.errorOutput)") {
@@ -46,7 +46,7 @@ extension Recover {
             try sees(.blue)
             #expect(one.errorOutput.ranges(of: "in room").count == 1)
             try suspend(seconds: 100)
-            try wait(until: "it has joined again: \(one.errorOutput)") {
+            try one.wait(until: "it has joined again") {
                 one.errorOutput.ranges(of: "in room").count == 2
             }
             #expect(one.errorOutput.contains("this machine was suspended for 100 s"), "\(one.errorOutput)")

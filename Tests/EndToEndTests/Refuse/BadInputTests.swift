@@ -218,11 +218,11 @@ extension Refuse {
                     server.display
                 )
             )
-            try wait(until: "it shares the screen") { capture.errorOutput.contains("sharing") }
+            try capture.wait(until: "it shares the screen") { capture.errorOutput.contains("sharing") }
             try server.xrandr("--fb", "1920x1080")
-            try wait(until: "it says what is wrong") { capture.errorOutput.contains("no space for 9 MiB") }
+            try capture.wait(until: "it says what is wrong") { capture.errorOutput.contains("no space for 9 MiB") }
             try server.xrandr("--fb", "640x480")
-            try wait(until: "it goes on") { capture.errorOutput.contains("can be written again") }
+            try capture.wait(until: "it goes on") { capture.errorOutput.contains("can be written again") }
             #expect(capture.status() == nil)
             capture.kill(SIGTERM)
             #expect(try capture.wait() == .code(0))
@@ -269,7 +269,7 @@ extension Refuse {
                 try Subprocess.run(["ls", broadcast.directory]).split(separator: "\n").first { $0.hasPrefix("frames.") }
             )
             truncate("\(broadcast.directory)/\(name)", 0)
-            try wait(until: "the sender says what it found") { sender.errorOutput.contains("damaged") }
+            try sender.wait(until: "the sender says what it found") { sender.errorOutput.contains("damaged") }
             try Subprocess.run(["xsetroot", "-solid", "green"], environment: server.environment)
             try wait(until: "a new generation is read") {
                 try broadcast.run("inspect").output.contains("<- latest") && sender.status() == nil

@@ -127,10 +127,7 @@ extension Refuse {
             )
             let knock = #"{"knocked":{"_0":{"id":7,"name":"Ann","note":"","address":"192.0.2.1"}}}"#
             try Posix.write(knock + "\n", to: input.writing.raw)
-            try wait(until: "it answers: \(process.errorOutput)") {
-                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                return process.output.contains("7")
-            }
+            try process.wait(until: "it answers") { process.output.contains("7") }
             #expect(process.output.contains("accept"), "\(process.output)")
             process.stop()
         }
@@ -198,10 +195,7 @@ extension Refuse {
                 environment: environment.merging(own) { $1 },
                 input: input
             )
-            try wait(until: "the intruder is done: \(process.errorOutput)") {
-                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                return process.errorOutput.contains("intruder done")
-            }
+            try process.wait(until: "the intruder is done") { process.errorOutput.contains("intruder done") }
             process.stop()
             let tries = process.errorOutput.split(separator: "\n").filter { $0.hasPrefix("intruder ") }.map {
                 $0.split(separator: " ").map(String.init)

@@ -93,10 +93,7 @@ extension Refuse {
                 network.atSender(clone.running("tools/share", "--yes")),
                 environment: ["DISPLAY": ""]
             )
-            try wait(until: "the link is there") {
-                if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                return process.output.contains("#")
-            }
+            try process.wait(until: "the link is there") { process.output.contains("#") }
             let asRoot = try clone.askedOfRoot
             #expect(asRoot.count == 2 && asRoot.first?.hasPrefix("apt-get update") == true, "\(asRoot)")
             #expect(asRoot.last?.contains("apt-get install") == true && asRoot.last?.hasSuffix(" libyuv-dev") == true)

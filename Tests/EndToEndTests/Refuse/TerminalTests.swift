@@ -71,7 +71,7 @@ extension Refuse {
             let path = broadcast.directory
             try FileDescriptor.open("\(path)/new", O_WRONLY | O_CREAT).write("show \(line)\n")
             rename("\(path)/new", "\(path)/request")
-            try wait(until: "the capture process refuses") { capture.errorOutput.contains("no way to show") }
+            try capture.wait(until: "the capture process refuses") { capture.errorOutput.contains("no way to show") }
             #expect(Self.isHarmless(capture.errorOutput), "\(capture.errorOutput.debugDescription)")
 
             // This process passes for a sender.

@@ -13,9 +13,11 @@ extension Speak {
             let listener = try Listener(to: scene.first.broadcast)
             func listen() throws -> Subprocess { try scene.first.attach("--talkback", "ask") }
             let other = listensFirst ? nil : try scene.second.attach()
-            if let other { try wait(until: "the singer is in the room") { other.errorOutput.contains("in room") } }
+            if let other {
+                try other.wait(until: "the singer is in the room") { other.errorOutput.contains("in room") }
+            }
             let one = try listen()
-            try wait(until: "the listener is in the room") { one.errorOutput.contains("in room") }
+            try one.wait(until: "the listener is in the room") { one.errorOutput.contains("in room") }
             let another = try other ?? scene.second.attach()
             let asks = #/room\+http:\/\/\S+: viewer ([0-9]+) asks to speak/#
             try wait(until: "it asks: \(one.errorOutput) \(another.errorOutput)") {

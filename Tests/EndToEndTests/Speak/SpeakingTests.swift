@@ -99,7 +99,7 @@ extension Speak {
             let listener = try Listener(to: web.broadcast)
             let viewer = try speak(stack, in: web, "--talk", "700", "--ask")
             let number = try web.broadcast.talker("asked")
-            try wait(until: "somebody is told") {
+            try web.sender.wait(until: "somebody is told") {
                 web.sender.errorOutput.contains("viewer \(number) asks to speak: \"oriel talk \(number) on\" lets it")
             }
             #expect(listener.seconds == 0)

@@ -47,8 +47,7 @@ final class Broadcast {
     func start(_ arguments: [String]) throws -> Subprocess {
         let before = statusFile
         let capture = try Subprocess([oriel, "start", "--display", display, "--dir", directory] + arguments)
-        try wait(until: "the broadcast is live: \(capture.errorOutput)") {
-            if let exit = capture.status() { throw Unexpected("\(exit): \(capture.errorOutput)") }
+        try capture.wait(until: "the broadcast is live") {
             let status = statusFile
             return status != before && status.contains("\nstate=active\n")
         }
@@ -72,10 +71,7 @@ final class Broadcast {
         let sender = try Subprocess(
             [oriel, "attach", call, "--dir", directory, "--sdp", sdp] + arguments
         )
-        try wait(until: "the sender has written its SDP") {
-            if let exit = sender.status() { throw Unexpected("\(exit): \(sender.errorOutput)") }
-            return access(sdp, F_OK) == 0
-        }
+        try sender.wait(until: "the sender has written its SDP") { access(sdp, F_OK) == 0 }
         return sender
     }
 
@@ -84,6 +80,19 @@ final class Broadcast {
 
     func run(_ words: [String]) throws -> CommandResult {
         try CommandResult([oriel, words[0], "--dir", directory] + words.dropFirst())
+    }
+}
+
+extension Subprocess {
+    /// Waits for what only this program can bring about, such as a line that it writes. Throws at once if it has ended before.
+    func wait(until what: @autoclosure () throws -> String, _ condition: () throws -> Bool) throws {
+        try TestSupport.wait(until: "\(try what()): \(errorOutput)") {
+            // What it wrote before its end counts.
+            let exit = status()
+            if try condition() { return true }
+            if let exit { throw Unexpected("\(exit) before \(try what()): \(errorOutput)") }
+            return false
+        }
     }
 }
 

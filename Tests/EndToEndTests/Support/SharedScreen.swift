@@ -31,10 +31,7 @@ struct SharedScreen {
             environment: environment
         )
         let process = process
-        try wait(until: "the link is there") {
-            if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-            return process.outputLines.contains { $0.contains("#") }
-        }
+        try process.wait(until: "the link is there") { process.outputLines.contains { $0.contains("#") } }
     }
 
     /// The process identifier of its child that runs a command.

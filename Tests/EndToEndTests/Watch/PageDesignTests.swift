@@ -26,7 +26,9 @@ extension Watch {
             }
             func knock(_ number: Int) throws {
                 try browser.knock(as: "Ann")
-                try wait(until: "it is told") { web.sender.errorOutput.contains("\"oriel accept \(number)\"") }
+                try web.sender.wait(until: "it is told") {
+                    web.sender.errorOutput.contains("\"oriel accept \(number)\"")
+                }
             }
             try audit("knocking")
             try knock(1)

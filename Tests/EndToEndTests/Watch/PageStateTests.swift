@@ -33,7 +33,7 @@ extension Watch {
             try web.network.loseMediaFromSender(false)
             try browser.wait(forState: "live")
             // The page gives up before the sender does.
-            try wait(until: "the first viewer has left") {
+            try web.sender.wait(until: "the first viewer has left") {
                 web.sender.errorOutput.contains("viewer 1 from 10.99.0.2 left")
             }
         }

@@ -101,7 +101,7 @@ extension Watch {
                 in: web.network,
                 ["--frames", "150", "--seconds", "300"]
             )
-            try wait(until: "the viewer is there") { web.sender.errorOutput.contains("looks in") }
+            try web.sender.wait(until: "the viewer is there") { web.sender.errorOutput.contains("looks in") }
             try web.network.loseFromSender(perThousand: 999)
             sleep(12)
             try web.network.loseFromSender(perThousand: 0)

@@ -25,7 +25,7 @@ extension Watch {
                 ]
                 process = try Subprocess(network.atViewer(command))
                 let process = process
-                try wait(until: "the player is served") { process.output.contains("Serving") }
+                try process.wait(until: "the player is served") { process.output.contains("Serving") }
             }
 
             deinit { process.stop() }

@@ -56,10 +56,7 @@ extension Watch {
                 try FileDescriptor.open(file, O_WRONLY | O_CREAT | O_TRUNC).write(configuration)
                 process = try Subprocess(network.atSender(["/usr/sbin/nginx", "-e", "stderr", "-c", file]))
                 let process = process
-                try wait(until: "nginx runs") {
-                    if let exit = process.status() { throw Unexpected("\(exit): \(process.errorOutput)") }
-                    return process.errorOutput.contains("start worker process ")
-                }
+                try process.wait(until: "nginx runs") { process.errorOutput.contains("start worker process ") }
             }
 
             deinit { process.stop() }
