@@ -8,8 +8,6 @@ import Time
 extension Read {
     /// Readers of sound that were written from the document of the format alone, in C and in Python.
     @Suite struct OtherListenerTests {
-        private static let folder = "tools/readers"
-
         enum Language: CaseIterable { case c, python }
 
         private let folder: TemporaryDirectory
@@ -20,15 +18,11 @@ extension Read {
             path = folder.file("bridge")
         }
 
-        /// The command of a reader; that in C is compiled first.
+        /// The command of a reader.
         private func command(_ language: Language) throws -> [String] {
             switch language {
-            case .python: return ["python3", "\(Self.folder)/oriel-record.py", "--dir", path]
-            case .c:
-                let program = folder.file("oriel-record")
-                let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-I", "Sources/COrielBridge"]
-                try Subprocess.run(["clang"] + flags + ["-o", program, "\(Self.folder)/oriel-record.c"])
-                return [program, "--dir", path]
+            case .python: return ["python3", "tools/readers/oriel-record.py", "--dir", path]
+            case .c: return [try Programs.recorder.get(), "--dir", path]
             }
         }
 

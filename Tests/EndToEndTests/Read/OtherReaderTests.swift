@@ -8,22 +8,16 @@ import Time
 extension Read {
     /// Readers that were written from the document of the format alone, in C and in Python, on a live broadcast.
     @Suite struct OtherReaderTests {
-        private static let folder = "tools/readers"
-
         enum Language: CaseIterable { case c, python }
 
-        /// The command of a reader, which is put into a folder; that in C is compiled first.
+        /// The command of a reader, which is put into a folder if it is a script.
         private func command(_ language: Language, in folder: TemporaryDirectory) throws -> [String] {
             switch language {
             case .python:
                 let program = folder.file("oriel-snapshot.py")
-                try Subprocess.run(["install", "-m", "755", "\(Self.folder)/oriel-snapshot.py", program])
+                try Subprocess.run(["install", "-m", "755", "tools/readers/oriel-snapshot.py", program])
                 return ["python3", program]
-            case .c:
-                let program = folder.file("oriel-snapshot")
-                let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", "-I", "Sources/COrielBridge"]
-                try Subprocess.run(["clang"] + flags + ["-o", program, "\(Self.folder)/oriel-snapshot.c"])
-                return [program]
+            case .c: return [try Programs.snapshot.get()]
             }
         }
 

@@ -12,14 +12,11 @@ extension Recover {
 
         init() throws {
             folder = try TemporaryDirectory(of: .shared)
-            let (library, path) = (folder.file("sleeper.so"), folder.file("pipe"))
-            let flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1"]
-            try Subprocess.run(["clang"] + flags + ["-o", library, "Tests/Counterparts/sleeper.c"])
-            chmod(library, 0o755)
+            let path = folder.file("pipe")
             #expect(mkfifo(path, 0o666) == 0 && chmod(path, 0o666) == 0)
             // With a reader that never reads, so that it is there before the sender.
             pipe = try check("open") { open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC) }
-            environment = ["LD_PRELOAD": library, "ORIEL_SLEEPER": path]
+            environment = ["LD_PRELOAD": try Programs.sleeper.get(), "ORIEL_SLEEPER": path]
         }
 
         private func suspend(seconds: UInt64) throws {

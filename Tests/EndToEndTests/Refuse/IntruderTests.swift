@@ -15,8 +15,6 @@ extension Refuse {
             folder = try TemporaryDirectory()
             server = try XServer()
             broadcast = try Broadcast(on: server.display, isOfTests: true)
-            let flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1"]
-            try Subprocess.run(["clang"] + flags + ["-o", folder.file("intruder.so"), "Tests/Counterparts/intruder.c"])
             for name in ["outside", "mine"] { close(open(folder.file(name), O_WRONLY | O_CREAT, 0o600)) }
         }
 
@@ -189,7 +187,7 @@ extension Refuse {
             _ environment: [String: String],
             input: Int32? = nil
         ) throws -> [String] {
-            let own = ["LD_PRELOAD": folder.file("intruder.so"), "ORIEL_INTRUDER_OUTSIDE": folder.file("outside")]
+            let own = ["LD_PRELOAD": try Programs.intruder.get(), "ORIEL_INTRUDER_OUTSIDE": folder.file("outside")]
             let process = try Subprocess(
                 [Programs.orielOfTests] + command,
                 environment: environment.merging(own) { $1 },

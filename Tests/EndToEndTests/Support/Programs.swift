@@ -6,7 +6,6 @@ import TestSupport
 enum Programs {
     /// Oriel as an ordinary user runs it, whoever runs the tests.
     static let oriel: String = {
-        atexit { Programs.installation.remove() }
         do {
             return try OrdinaryUser.shared.launcher(of: orielOfTests, in: installation)
         } catch {
@@ -15,8 +14,34 @@ enum Programs {
     }()
     /// Oriel as the user of the tests runs it: where a test itself reads or writes the bridge, which is one user's alone.
     static var orielOfTests: String { "\(TestPrograms.directory)/oriel" }
-    private static let installation = try! TemporaryDirectory()
     static var workload: String { "\(TestPrograms.directory)/workload" }
+
+    /// Readers of the bridge in C.
+    static let snapshot = Result { try compile("tools/readers/oriel-snapshot.c", reader) }
+    static let recorder = Result { try compile("tools/readers/oriel-record.c", reader) }
+    private static let reader = ["-std=c11", "-O2", "-I", "Sources/COrielBridge"]
+
+    /// Libraries that are loaded into Oriel.
+    static let intruder = Result { try compile("Tests/Counterparts/intruder.c", library) }
+    static let sleeper = Result { try compile("Tests/Counterparts/sleeper.c", library) }
+    private static let library = ["-shared", "-fPIC", "-O1"]
+
+    /// Makes a program or a library that all users may run.
+    private static func compile(_ source: String, _ flags: [String]) throws -> String {
+        let name = source.split(separator: "/").last!.dropLast(".c".count)
+        let path = installation.file(String(name))
+        try Subprocess.run(["clang", "-Wall", "-Wextra", "-Werror"] + flags + ["-o", path, source])
+        chmod(path, 0o755)
+        return path
+    }
+
+    /// For what is made once a run. All users may enter it.
+    private static let installation: TemporaryDirectory = {
+        atexit { Programs.installation.remove() }
+        let folder = try! TemporaryDirectory()
+        chmod(folder.path, 0o755)
+        return folder
+    }()
 }
 
 /// Starts a workload on a display.
