@@ -85,7 +85,7 @@ extension Capture {
             let command = [broadcast.oriel, "start", "--display", server.display, "--dir", broadcast.directory]
             let limited = ["sh", "-c", "trap '' XFSZ; exec prlimit --fsize=3900000 \"$@\"", "sh"]
             let capture = try Subprocess(limited + command + ["--region", "320x200+0+0"])
-            try wait(until: "the broadcast is live") { try broadcast.run("status").output.hasPrefix("active") }
+            try broadcast.wait(forState: "active")
             let bridge = try BridgeDirectory(path: broadcast.directory, create: false)
             #expect(try broadcast.run("source", "--region", "322x200+0+0").code == 0)
             let horizon = try #require(try BridgeInspection(bridge).horizon)
@@ -134,7 +134,7 @@ extension Capture {
             let capture = try broadcast.start("--monitor", "DUMMY1")
             let sender = try broadcast.attach(toPort: Ports.free())
             try server.xrandr("--output", "DUMMY1", "--off")
-            try wait(until: "the source is lost") { try broadcast.run("status").output.hasPrefix("source_lost") }
+            try broadcast.wait(forState: "source_lost")
             // The pointer still moves, on the screen that is left.
             for step in 0..<60 {
                 try server.xdotool("mousemove", "\(step)", "\(step)")
@@ -143,7 +143,7 @@ extension Capture {
             let path = broadcast.folder.file("kept.png")
             #expect(try broadcast.run("inspect", "--png", path).code == 0)
             try server.xrandr("--output", "DUMMY1", "--mode", "1280x720", "--right-of", "DUMMY0")
-            try wait(until: "the source is back") { try broadcast.run("status").output.hasPrefix("active") }
+            try broadcast.wait(forState: "active")
             #expect(sender.status() == nil)
             sender.stop()
             capture.stop()

@@ -71,7 +71,7 @@ extension Capture {
             try capture.wait(until: "it says so") { capture.errorOutput.contains("is gone for good") }
             #expect(try broadcast.run("status").output.hasPrefix("source_lost"))
             #expect(try broadcast.run("source", "--window", id).code == 0)
-            try wait(until: "the window shows") { try broadcast.run("status").output.hasPrefix("active") }
+            try broadcast.wait(forState: "active")
             for program in [capture, second] { program.stop() }
         }
 

@@ -136,7 +136,7 @@ extension Hear {
             }
             func start() throws -> Subprocess {
                 let capture = try Subprocess([Programs.oriel, "start", "--display", screen.display] + place)
-                try wait(until: "it is live: \(capture.errorOutput)") { try run("status").output.hasPrefix("active") }
+                try capture.wait(until: "it is live") { try run("status").output.hasPrefix("active") }
                 return capture
             }
             func hear() throws -> Subprocess {

@@ -21,10 +21,7 @@ extension Broadcast {
     /// - Parameter words: as of `BridgePeer.sing`.
     func sing(_ words: String...) throws -> Subprocess {
         let singer = try Subprocess([Programs.bridgePeer, "sing", directory] + words)
-        try wait(until: "it is heard") {
-            if let exit = singer.status() { throw Unexpected("\(exit): \(singer.output) \(singer.errorOutput)") }
-            return singer.output.contains("begun")
-        }
+        try singer.wait(until: "it is heard: \(singer.output)") { singer.output.contains("begun") }
         return singer
     }
 }

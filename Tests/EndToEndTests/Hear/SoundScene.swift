@@ -36,8 +36,7 @@ final class SoundScene {
         capture = try Subprocess(
             [broadcast.oriel, "start", "--display", self.screen.display, "--dir", broadcast.directory] + source
         )
-        let broadcast = broadcast
-        try TestSupport.wait(until: "the broadcast is live") { try broadcast.run("status").output.hasPrefix("active") }
+        try broadcast.wait(forState: "active")
         process = try Self.hear(broadcast, self.sound.environment, arguments)
         listener = try SoundListener(broadcast.directory)
     }

@@ -108,7 +108,7 @@ extension Pause {
                 return status.hasPrefix("active") && status.contains("120x90,")
             }
             first.stop()
-            try wait(until: "it is gone") { try broadcast.run("status").output.hasPrefix("source_lost") }
+            try broadcast.wait(forState: "source_lost")
             var (second, sameId) = try openLogo()
             // The server gives the same one again, unless somebody else is in its place at that moment.
             for _ in 0..<200 where sameId != id {
@@ -147,7 +147,7 @@ extension Pause {
                 broadcast.oriel, "start", "--continue", "--display", server.display, "--dir", broadcast.directory,
             ])
             if pause == nil {
-                try wait(until: "it goes on") { try broadcast.run("status").output.hasPrefix("source_lost") }
+                try broadcast.wait(forState: "source_lost")
                 pause = try Subprocess(command)
             }
             let asking = try #require(pause)

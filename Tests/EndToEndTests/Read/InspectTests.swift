@@ -75,7 +75,7 @@ extension Read {
             let broadcast = try Broadcast(on: server!.display)
             let capture = try broadcast.start()
             server = nil
-            try wait(until: "the screen is gone") { try broadcast.run("status").output.hasPrefix("source_lost") }
+            try broadcast.wait(forState: "source_lost")
             let text = try broadcast.run("inspect").output
             #expect(text.contains("last error  ") && text.contains(" ms ago"), "\(text)")
             capture.stop()

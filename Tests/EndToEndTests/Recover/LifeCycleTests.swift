@@ -100,10 +100,10 @@ extension Recover {
             }
             let before = try generation()
             try server.crash()
-            try wait(until: "the source is lost") { try broadcast.run("status").output.hasPrefix("source_lost") }
+            try broadcast.wait(forState: "source_lost")
             #expect(try generation() == before)
             server = try XServer(display: broadcast.display)
-            try wait(until: "the source is back") { try broadcast.run("status").output.hasPrefix("active") }
+            try broadcast.wait(forState: "active")
             #expect(try generation() != before)
             #expect(capture.status() == nil)
             capture.stop()

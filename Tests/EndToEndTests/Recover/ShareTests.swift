@@ -127,7 +127,7 @@ extension Recover {
             func run(_ command: String) throws -> CommandResult {
                 try CommandResult([Programs.oriel, command, "--dir", bridge])
             }
-            try wait(until: "it is live") { try run("status").output.hasPrefix("active") }
+            try capture.wait(until: "it is live") { isBroadcast(in: bridge, "active") }
             #expect(try run("pause").code == 0)
             #expect(try run("resume").code == 0)
             #expect(try run("stop").code == 0)
@@ -147,9 +147,7 @@ extension Recover {
                 "--dir",
                 bridge, "--listen", "127.0.0.1:\(port)",
             ])
-            try wait(until: "it is live: \(shared.errorOutput)") {
-                try CommandResult([Programs.oriel, "status", "--dir", bridge]).output.hasPrefix("active")
-            }
+            try shared.wait(until: "it is live") { isBroadcast(in: bridge, "active") }
             let connect = "import socket; socket.create_connection(('127.0.0.1', \(port)))"
             try wait(until: "the link waits to be read") {
                 (try? Subprocess.run(["/usr/bin/python3", "-c", connect])) != nil

@@ -123,7 +123,7 @@ extension Refuse {
             let namespace = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
             let command = [Self.oriel, "start", "--display", broadcast.display, "--dir", broadcast.directory]
             let capture = try Subprocess(namespace + ["sh", "-c", mount, "sh"] + OrdinaryUser.shared.running(command))
-            try capture.wait(until: "it is live") { try broadcast.run("status").output.hasPrefix("active") }
+            try capture.wait(until: "it is live") { isBroadcast(in: broadcast.directory, "active") }
             capture.kill(SIGTERM)
             #expect(try capture.wait() == .code(0))
         }

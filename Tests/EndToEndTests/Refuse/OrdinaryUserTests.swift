@@ -63,10 +63,10 @@ extension Refuse {
             }
             // Another server, another cookie.
             try server.crash()
-            try wait(until: "the source is lost") { try run("status").output.hasPrefix("source_lost") }
+            try wait(until: "the source is lost") { isBroadcast(in: shared.folder.file("bridge"), "source_lost") }
             try makeCookie()
             server = try XServer(display: display, arguments: ["-auth", cookies])
-            try wait(until: "the source is back") { try run("status").output.hasPrefix("active") }
+            try wait(until: "the source is back") { isBroadcast(in: shared.folder.file("bridge"), "active") }
             #expect(try shared.view().connected)
             shared.process.stop()
         }

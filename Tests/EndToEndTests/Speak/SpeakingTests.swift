@@ -61,7 +61,7 @@ extension Broadcast {
     /// The number of the viewer who is in that state.
     func talker(_ state: String) throws -> Int {
         var number: Int?
-        try wait(until: "a viewer is \(state)") {
+        try TestSupport.wait(until: "a viewer is \(state)") {
             number = try talkers().first { $0.talk == state }?.id
             return number != nil
         }

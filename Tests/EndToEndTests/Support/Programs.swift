@@ -70,19 +70,17 @@ final class Broadcast {
     func start(_ arguments: String...) throws -> Subprocess { try start(arguments) }
 
     func start(_ arguments: [String]) throws -> Subprocess {
-        let before = statusFile
+        let before = statusFile(in: directory)
         let capture = try Subprocess([oriel, "start", "--display", display, "--dir", directory] + arguments)
         try capture.wait(until: "the broadcast is live") {
-            let status = statusFile
-            return status != before && status.contains("\nstate=active\n")
+            statusFile(in: directory) != before && isBroadcast(in: directory, "active")
         }
         return capture
     }
 
-    /// What the broadcast says of itself, or its last capture process if that died; empty if it says nothing.
-    private var statusFile: String {
-        let bytes = try? FileDescriptor.open("\(directory)/status", O_RDONLY).readBytes(1024)
-        return String(decoding: bytes ?? [], as: UTF8.self)
+    /// Waits until it says that it is in a state, such as `source_lost`.
+    func wait(forState state: String) throws {
+        try TestSupport.wait(until: "the broadcast is \(state)") { isBroadcast(in: directory, state) }
     }
 
     /// Starts `oriel attach` to a port of the loopback and waits until it has written its SDP.
@@ -119,6 +117,18 @@ extension Subprocess {
             return false
         }
     }
+}
+
+/// Whether the broadcast in a folder, or its last capture process if that died, has said last that it is in a state. To start `oriel status`
+/// takes ten times as long.
+func isBroadcast(in directory: String, _ state: String) -> Bool {
+    statusFile(in: directory).contains("\nstate=\(state)\n")
+}
+
+/// Empty if there is none.
+private func statusFile(in directory: String) -> String {
+    let bytes = try? FileDescriptor.open("\(directory)/status", O_RDONLY).readBytes(1024)
+    return String(decoding: bytes ?? [], as: UTF8.self)
 }
 
 /// How a command ended and what it said.
