@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Drives a browser without a window by lines of JSON: Debian's Chromium over WebDriver, or Firefox over WebDriver BiDi.
+"""Drives a browser without a window by lines of JSON: Debian's Chromium over the DevTools protocol, or Firefox over
+WebDriver BiDi.
 
 It prints {"ready": true, "version": ...}, then answers each command on standard input with one line, {"value": ...} or
 {"error": ...}:
@@ -74,12 +75,15 @@ class BrowserError(Exception):
 
 
 class Browser:
-    """What both browsers share: a directory of their own, and a driver process."""
+    """What both browsers share: a directory of their own, a process, and a WebSocket for numbered requests."""
+
+    number = 0
 
     def __init__(self, arguments, directory):
         self.arguments = arguments
         self.directory = directory
         self.log = os.path.join(directory, "log")
+        self.loop = asyncio.new_event_loop()
 
     def spawn(self, command, **environment):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
@@ -89,8 +93,36 @@ class Browser:
                 env={**kept, "HOME": self.directory, "TMPDIR": self.directory, **environment},
             )  # fmt: skip
 
-    def close(self):
+    def run(self, work, timeout):
+        try:
+            return self.loop.run_until_complete(asyncio.wait_for(work, timeout))
+        except asyncio.TimeoutError:
+            raise BrowserError("timeout") from None
+
+    async def connect(self, address):
+        import websockets
+
+        self.socket = await websockets.connect(address, max_size=None, ping_interval=None, open_timeout=START_TIMEOUT)
+
+    async def exchange(self, request):
+        """The answer to a request: all that it has but its number."""
+        self.number += 1
+        number = self.number
+        await self.socket.send(json.dumps({"id": number, **request}))
+        while (message := json.loads(await self.socket.recv())).get("id") != number:
+            self.hear(message)
+        return message
+
+    def hear(self, event):
         pass
+
+    def close(self):
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.loop.run_until_complete(asyncio.wait(tasks))
+        self.loop.close()
 
     def wait_for(self, path, pattern):
         """Waits until the file has the pattern, and returns the match."""
@@ -106,13 +138,13 @@ class Browser:
 
 
 class Chromium(Browser):
-    """Chromium, by chromedriver's HTTP interface (https://www.w3.org/TR/webdriver2/)."""
+    """Chromium, which chromedriver only starts: its own WebSocket (https://chromedevtools.github.io/devtools-protocol/)."""
 
-    script_timeout = None
+    session = None
 
     def start(self):
         self.spawn(["/usr/bin/chromedriver", "--port=0"])
-        self.port = int(self.wait_for(self.log, r"started successfully on port (\d+)")[1])
+        driver = int(self.wait_for(self.log, r"started successfully on port (\d+)")[1])
         # The profile is left to chromedriver, which makes it in TMPDIR: with one of ours the first page waits long.
         shown = CHROMIUM_ARGUMENTS[1:] if self.arguments.window else CHROMIUM_ARGUMENTS
         if self.arguments.sound:
@@ -122,60 +154,101 @@ class Chromium(Browser):
             "args": [*shown, *self.arguments.arg],
             "prefs": dict(self.arguments.pref),
         }
-        capabilities = {"alwaysMatch": {"goog:chromeOptions": options}}
-        session = self.request("POST", "/session", {"capabilities": capabilities}, START_TIMEOUT)
-        self.session = "/session/" + session["sessionId"]
-        return session["capabilities"]["browserVersion"]
+        wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+        answer = request(driver, "POST", "/session", json.dumps(wanted))["value"]
+        if "capabilities" not in answer:
+            raise BrowserError(answer["message"].splitlines()[0])
+        found = answer["capabilities"]
+        port = int(found["goog:chromeOptions"]["debuggerAddress"].rpartition(":")[2])
+        address = request(port, "GET", "/json/version")["webSocketDebuggerUrl"]
+        self.run(self.connect(address), START_TIMEOUT)
+        targets = self.send("Target.getTargets")["targetInfos"]
+        self.attach(next(target["targetId"] for target in targets if target["type"] == "page"))
+        return found["browserVersion"]
 
-    def request(self, method, path, body=None, timeout=COMMAND_TIMEOUT):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        try:
-            text = None if body is None else json.dumps(body)
-            connection.request(method, path, text, {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            value = json.loads(response.read())["value"]
-        finally:
-            connection.close()
-        if response.status != 200:
-            raise BrowserError(value["message"].splitlines()[0])
-        return value
+    def attach(self, target):
+        """Speaks with a page from now on, whose main frame has its name."""
+        self.frame = target
+        self.is_loading = False
+        self.loaded = set()
+        self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.tell("Page.enable")
+        self.tell("Page.setLifecycleEventsEnabled", enabled=True)
+
+    def send(self, method, timeout=COMMAND_TIMEOUT, session=None, **parameters):
+        """Asks the browser itself, or a page."""
+        whom = {"sessionId": session} if session else {}
+        reply = self.run(self.exchange({"method": method, "params": parameters, **whom}), timeout)
+        if "error" in reply:
+            raise BrowserError(reply["error"]["message"])
+        return reply["result"]
+
+    def tell(self, method, timeout=COMMAND_TIMEOUT, **parameters):
+        return self.send(method, timeout, self.session, **parameters)
+
+    def hear(self, event):
+        parameters = event.get("params", {})
+        if event.get("sessionId") != self.session or parameters.get("frameId") != self.frame:
+            return
+        match event["method"], parameters.get("name"):
+            case "Page.frameStartedLoading", _:
+                self.is_loading = True
+            case "Page.frameStoppedLoading", _:
+                self.is_loading = False
+            case "Page.lifecycleEvent", "load":
+                self.loaded.add(parameters["loaderId"])
+
+    async def listen(self, is_done):
+        while not is_done():
+            self.hear(json.loads(await self.socket.recv()))
 
     def open(self, url):
-        self.request("POST", self.session + "/url", {"url": url})
+        self.loaded.clear()
+        reply = self.tell("Page.navigate", url=url)
+        if "errorText" in reply:
+            raise BrowserError(reply["errorText"])
+        if loader := reply.get("loaderId"):  # none within a document
+            self.run(self.listen(lambda: loader in self.loaded), COMMAND_TIMEOUT)
 
     def evaluate(self, script, timeout):
-        if timeout != self.script_timeout:
-            self.request("POST", self.session + "/timeouts", {"script": int(timeout * 1000)})
-            self.script_timeout = timeout
-        wrapped = f"""const done = arguments[arguments.length - 1];
-            (async () => (\n{script}\n))().then(value => JSON.stringify(value))
-                .then(text => done({{text}}), error => done({{error: String(error)}}));"""
-        result = self.request("POST", self.session + "/execute/async", {"script": wrapped, "args": []}, timeout + 10)
-        if "error" in result:
-            raise BrowserError(result["error"])
-        return json.loads(result.get("text") or "null")
+        self.settle()
+        wrapped = f"(async () => (\n{script}\n))().then(value => JSON.stringify(value))"
+        reply = self.tell("Runtime.evaluate", timeout, expression=wrapped, awaitPromise=True, returnByValue=True)
+        if failure := reply.get("exceptionDetails"):
+            thrown = failure.get("exception", {})
+            text = thrown.get("description") or thrown.get("value") or failure["text"]
+            raise BrowserError(str(text).partition("\n")[0])
+        return json.loads(reply["result"].get("value") or "null")
+
+    def settle(self):
+        """Waits until a page is loaded that the one before has led to."""
+        try:
+            self.loop.run_until_complete(asyncio.wait_for(self.listen(lambda: False), 0.001))
+        except asyncio.TimeoutError:
+            self.run(self.listen(lambda: not self.is_loading), COMMAND_TIMEOUT)
 
     def activate(self):
-        command = {"cmd": "Runtime.evaluate", "params": {"expression": "0", "userGesture": True}}
-        self.request("POST", self.session + "/goog/cdp/execute", command)
+        self.tell("Runtime.evaluate", expression="0", userGesture=True)
 
     def screenshot(self):
-        return self.request("GET", self.session + "/screenshot")
+        return self.tell("Page.captureScreenshot")["data"]
 
     def size(self, width, height):
-        parameters = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        command = {"cmd": "Emulation.setDeviceMetricsOverride", "params": parameters}
-        self.request("POST", self.session + "/goog/cdp/execute", command)
+        self.tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+
+def request(port, method, path, body=None):
+    """Asks a server of this machine for JSON."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_TIMEOUT)
+    try:
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read())
+    finally:
+        connection.close()
 
 
 class Firefox(Browser):
     """Firefox, by its own WebSocket (https://www.w3.org/TR/webdriver-bidi/)."""
-
-    number = 0
-
-    def __init__(self, arguments, directory):
-        super().__init__(arguments, directory)
-        self.loop = asyncio.new_event_loop()
 
     def start(self):
         profile = os.path.join(self.directory, "profile")
@@ -188,32 +261,16 @@ class Firefox(Browser):
         command = ["/usr/bin/firefox-esr", "--headless", "--no-remote", "--profile", profile]
         self.spawn([*command, "--remote-debugging-port", "0", *self.arguments.arg], MOZ_CRASHREPORTER_DISABLE="1")
         address = self.wait_for(os.path.join(profile, "WebDriverBiDiServer.json"), r'"ws_port":\s*(\d+)')
-        self.socket = self.loop.run_until_complete(self.connect(f"ws://127.0.0.1:{address[1]}/session"))
+        self.run(self.connect(f"ws://127.0.0.1:{address[1]}/session"), START_TIMEOUT)
         session = self.send("session.new", capabilities={})
         self.context = self.send("browsingContext.getTree")["contexts"][0]["context"]
         return session["capabilities"]["browserVersion"]
 
-    async def connect(self, address):
-        import websockets  # Chromium does without.
-
-        return await websockets.connect(address, max_size=None, ping_interval=None, open_timeout=START_TIMEOUT)
-
     def send(self, method, timeout=COMMAND_TIMEOUT, **parameters):
-        try:
-            return self.loop.run_until_complete(asyncio.wait_for(self.exchange(method, parameters), timeout))
-        except asyncio.TimeoutError:
-            raise BrowserError("timeout") from None
-
-    async def exchange(self, method, parameters):
-        self.number += 1
-        number = self.number
-        await self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
-        while True:
-            reply = json.loads(await self.socket.recv())
-            if reply.get("id") == number:
-                if reply["type"] == "error":
-                    raise BrowserError(reply["message"])
-                return reply["result"]
+        reply = self.run(self.exchange({"method": method, "params": parameters}), timeout)
+        if reply["type"] == "error":
+            raise BrowserError(reply["message"])
+        return reply["result"]
 
     def open(self, url):
         self.send("browsingContext.navigate", context=self.context, url=url, wait="complete")
@@ -234,14 +291,6 @@ class Firefox(Browser):
     def size(self, width, height):
         viewport = {"width": width, "height": height}
         self.send("browsingContext.setViewport", context=self.context, viewport=viewport)
-
-    def close(self):
-        tasks = asyncio.all_tasks(self.loop)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            self.loop.run_until_complete(asyncio.wait(tasks))
-        self.loop.close()
 
 
 def serve(browser):
