@@ -3,7 +3,7 @@ import Synchronization
 import Time
 
 /// Two network namespaces with a wire between them: one for a sender, one for its viewers. All namespaces go with their owner, but those
-/// of a plain wire that nobody changed: they wait for the next test.
+/// of a plain wire that nobody changed: they wait for the next test, and the browsers in them.
 package final class Network {
     package static let senderAddress = "10.99.0.1"
     package static let viewerAddress = "10.99.0.2"
@@ -26,6 +26,7 @@ package final class Network {
     package let family: Family
     private var namespaces: [String] = []
     private var isReusable = false
+    private var resting: [BrowserProcess] = []
     /// Of tests that had these namespaces before.
     private var formerOverflows = 0
     private static let count = Atomic(0)
@@ -37,8 +38,8 @@ package final class Network {
     ///     between the interfaces `left`, at the sender's end, and `right`.
     package init(_ family: Family = .ipv4, isParted: Bool = false) throws {
         self.family = family
-        if !isParted, let name = IdleNetworks.take(family) {
-            self.name = name
+        if !isParted, let idle = IdleNetworks.take(family) {
+            (name, resting) = idle
             namespaces = [sender, viewer]
             formerOverflows = try overflowsAtViewer()
             isReusable = true
@@ -104,8 +105,25 @@ package final class Network {
     }
 
     deinit {
-        if isReusable { return IdleNetworks.keep(name, family) }
+        if isReusable { return IdleNetworks.keep(name, family, resting) }
+        resting = []
         for end in namespaces { try? ip("netns", "del", end) }
+    }
+
+    /// A browser at the viewers' end, in a context of its own: without storage, cookies, permissions and user activation of tests
+    /// before. A second one at the same time is another process.
+    package func browser(_ kind: Browser.Kind) throws -> Browser {
+        while let index = resting.lastIndex(where: { $0.kind == kind }) {
+            let process = resting.remove(at: index)
+            if (try? process.begin()) != nil { return Browser(process, at: self) }
+        }
+        let process = try BrowserProcess(kind, at: atViewer, kind.arguments)
+        try process.begin()
+        return Browser(process, at: self)
+    }
+
+    func takeBack(_ process: BrowserProcess) {
+        if (try? process.rest()) != nil { resting.append(process) }
     }
 
     private static let homeAddress = "192.168.99.2"

@@ -5,6 +5,7 @@ import Posix
 package struct ProcessStatistics: Equatable, Sendable {
     /// The state letter of proc(5), such as `S` for sleeping.
     package let state: Character
+    package let parent: pid_t
     /// CPU time used so far in user and kernel mode.
     package let cpuTime: Duration
     package let residentBytes: Int
@@ -19,6 +20,7 @@ package struct ProcessStatistics: Equatable, Sendable {
         func number(_ field: Int) -> Int { Int(fields[field - 3]) ?? 0 }
         let tick = 1.0 / Double(sysconf(Int32(_SC_CLK_TCK)))
         state = fields[0].first ?? "?"
+        parent = pid_t(number(4))
         cpuTime = .seconds(Double(number(14) + number(15)) * tick)
         threadCount = number(20)
         residentBytes = number(24) * sysconf(Int32(_SC_PAGESIZE))

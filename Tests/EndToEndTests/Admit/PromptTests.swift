@@ -115,7 +115,7 @@ extension Admit {
             func run(_ words: String...) throws -> CommandResult {
                 try CommandResult([Programs.oriel] + words, environment: ["XDG_STATE_HOME": state])
             }
-            let browser = try Browser(.firefox, in: network)
+            let browser = try network.browser(.firefox)
             var terminal = try atTerminal(share("--accept", "known"), typing: ["let in \"Ann\"", "a"])
             try browser.open(page)
             try browser.knock(as: "Ann")
@@ -223,7 +223,7 @@ extension Admit {
         }
 
         @Test func anAnswerFromElsewhereTakesTheNotificationAway() throws {
-            let browser = try Browser(.firefox, in: network)
+            let browser = try network.browser(.firefox)
             let told = try withNotifications("none") { shared in
                 try browser.open("http://\(Network.senderAddress):8080/#\(WebBroadcast.token)")
                 try browser.knock(as: "<b>Ann & Co</b>")

@@ -50,12 +50,7 @@ extension Meet {
 
             func open(_ kind: Browser.Kind) throws -> Browser {
                 let origin = "http://\(host):8090"
-                let browser =
-                    switch kind {
-                    case .chromium:
-                        try Browser(kind, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
-                    case .firefox: try Browser(kind, in: network)
-                    }
+                let browser = try network.browser(kind)
                 try browser.open("\(origin)/\(RoomCallTests.room.replacing(" ", with: "%20"))")
                 return browser
             }

@@ -22,14 +22,14 @@ extension Meet {
 
             /// - Parameter camera: whether the browser, Chromium, takes the page for one that came by HTTPS, and lends it a camera.
             func open(_ kind: Browser.Kind, _ path: String, camera: Bool = false) throws -> Browser {
-                var arguments = kind == .chromium ? ["--disable-features=WebRtcHideLocalIpsWithMdns"] : []
-                if camera {
-                    arguments += [
-                        "--unsafely-treat-insecure-origin-as-secure=\(origin)",
-                        "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
-                    ]
-                }
-                let browser = try Browser(kind, in: network, sound: nil, arguments.map { "--arg=\($0)" })
+                let lent = [
+                    "--unsafely-treat-insecure-origin-as-secure=\(origin)",
+                    "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+                ]
+                let browser =
+                    camera
+                    ? try Browser(kind, in: network, sound: nil, kind.arguments + lent.map { "--arg=\($0)" })
+                    : try network.browser(kind)
                 try browser.open("\(origin)/\(path)")
                 return browser
             }

@@ -61,8 +61,9 @@ final class RoomScene {
 
     /// - Parameter sound: the server by whose default device it is heard; nil for none.
     func open(_ kind: Browser.Kind, sound: PulseServer? = nil, _ arguments: String...) throws -> Browser {
-        let own = kind == .chromium ? ["--arg=--disable-features=WebRtcHideLocalIpsWithMdns"] : []
-        let browser = try Browser(kind, in: network, sound: sound, own + arguments)
+        let browser =
+            sound == nil && arguments.isEmpty
+            ? try network.browser(kind) : try Browser(kind, in: network, sound: sound, kind.arguments + arguments)
         try browser.open("http://\(Network.senderAddress):8090/tea")
         return browser
     }

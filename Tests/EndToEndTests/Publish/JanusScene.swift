@@ -51,7 +51,7 @@ final class JanusScene {
     }
 
     func open(_ choice: String) throws -> Browser {
-        let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+        let browser = try network.browser(.chromium)
         try browser.open(Janus.page(choice, at: network.viewerHost))
         return browser
     }

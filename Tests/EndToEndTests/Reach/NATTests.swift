@@ -53,7 +53,7 @@ extension Reach {
             let rooms = try RoomsOutside(of: network, sides.server)
             let member = try RoomMember(.red, of: Network.outsideAddress, at: network.atSender)
             let sender = try member.attach(sides.server)
-            let browser = try Browser(.chromium, in: network, "--arg=--disable-features=WebRtcHideLocalIpsWithMdns")
+            let browser = try network.browser(.chromium)
             try browser.open("http://\(Network.outsideAddress):8090/tea")
             try sender.wait(until: "the picture comes") {
                 try browser.evaluate("theirs.videoWidth", as: Int.self) == 640

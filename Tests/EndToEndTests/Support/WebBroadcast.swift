@@ -57,8 +57,7 @@ final class WebBroadcast {
         try Counterparts.report(Counterparts.viewer(stack, of: whep, token: Self.token, in: network, arguments))
     }
 
-    /// Opens the page in a browser that does not hide its addresses: in a namespace this young, Chromium sometimes waits
-    /// in vain for the names it would give them (mDNS), and gathers nothing at all.
+    /// Opens the page in a browser of the network, or in one of its own that has sound, arguments, or hides its addresses.
     func open(
         _ kind: Browser.Kind,
         page: String? = nil,
@@ -67,15 +66,11 @@ final class WebBroadcast {
         _ arguments: [String] = []
     ) throws -> Browser {
         let browser: Browser
-        switch kind {
-        case .chromium where !hidesAddresses:
-            browser = try Browser(
-                kind,
-                in: network,
-                sound: sound,
-                ["--arg=--disable-features=WebRtcHideLocalIpsWithMdns", "--arg=--ignore-certificate-errors"] + arguments
-            )
-        case .chromium, .firefox: browser = try Browser(kind, in: network, sound: sound, arguments)
+        if sound == nil, arguments.isEmpty, !hidesAddresses {
+            browser = try network.browser(kind)
+        } else {
+            let standard = hidesAddresses ? [] : kind.arguments
+            browser = try Browser(kind, in: network, sound: sound, standard + arguments)
         }
         try browser.open(page ?? self.page)
         return browser

@@ -162,11 +162,7 @@ extension Watch {
         @Test(arguments: Browser.Kind.allCases, ["offer", "answer"])
         func browsersGetAllStreams(kind: Browser.Kind, role: String) throws {
             let network = try Network()
-            let browser = try Browser(
-                kind,
-                in: network,
-                kind == .chromium ? "--arg=--disable-features=WebRtcHideLocalIpsWithMdns" : "--size=640x480"
-            )
+            let browser = try network.browser(kind)
             func describe(_ script: String) throws -> String {
                 try browser.evaluate("(async () => {\(script)\nawait gathered; return pc.localDescription.sdp})()")
             }
