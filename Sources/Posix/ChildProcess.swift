@@ -48,6 +48,7 @@ package final class ChildProcess {
     ///   - path: looked up in PATH if it has no slash.
     ///   - arguments: the program's arguments, its own name first.
     ///   - inherited: names of this process's variables that the program gets; nil for all.
+    ///   - environment: variables on top of those.
     ///   - descriptors: the program's descriptors 0, 1, and so on, 16 at the most; nil for `/dev/null`.
     ///   - rules: those of `Sandbox.fileRules`, which bind the program in addition to those of this process; nil for
     ///     none.
@@ -55,16 +56,17 @@ package final class ChildProcess {
         _ path: String,
         arguments: [String],
         inheriting inherited: Set<String>? = nil,
+        environment: [String: String] = [:],
         descriptors: [Int32?],
         tie: Tie,
         boundBy rules: Int32? = nil
     ) throws(SystemError) {
         var argv = arguments.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = []
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") }
         var entry = environ
         while let pair = entry.pointee {
             let name = String(String(cString: pair).prefix { $0 != "=" })
-            if inherited?.contains(name) ?? true { variables.append(strdup(pair)) }
+            if environment[name] == nil, inherited?.contains(name) ?? true { variables.append(strdup(pair)) }
             entry += 1
         }
         variables.append(nil)
