@@ -45,7 +45,7 @@ import Testing
                 return "\(width)x\(Int.random(in: 1...200, using: &random) * 2)*1"
             }
             let writer = try Subprocess(
-                [scene.program] + scene.arguments("write", ["rate=1000"] + sizes + ["stop"]),
+                [scene.program] + scene.arguments("write", ["rate=250"] + sizes + ["stop"]),
                 environment: Scene.calm
             )
             try scene.wait(until: "there is a frame") { writer.value("published") != nil }
@@ -69,14 +69,12 @@ import Testing
                 "rate=150",
                 "322x194*300",
                 "66x130*300",
-                "640x480*100",
-                "stop"
+                "640x480*0"
             )
             try scene.wait(until: "there is a frame") { writer.value("published") != nil }
-            let reader = try scene.peer("read", "pattern=tiles", "until=dead", "sleep=1")
+            let reader = try scene.peer("read", "pattern=tiles", "frames=600", "sleep=1")
             try scene.finish(reader, "the reader")
-            try scene.finish(writer, "the writer")
-            #expect(reader.value("frames") ?? 0 > 100)
+            #expect(writer.status() == nil)
         }
     }
 
