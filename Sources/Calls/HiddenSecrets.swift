@@ -4,6 +4,7 @@ extension String {
 
     /// The text without secrets. Of a text that has a secret in another form, such as with escapes, nothing is left.
     func hiding(_ secrets: [String]) -> String {
+        guard !secrets.isEmpty else { return self }
         let text = secrets.reduce(self) {
             $0.split(separator: $1, omittingEmptySubsequences: false).joined(separator: "***")
         }
@@ -18,7 +19,8 @@ extension String {
     /// The letters and digits, in lower case, of the text as it is and with the escapes of URLs, JSON and HTML resolved.
     private var unescapedForms: [String] {
         let percent = replacing(/%([0-9A-Fa-f]{2})/) { Self.scalar($0.1, 16) }
-        let json = replacing(/\\+u([0-9A-Fa-f]{4})/) { Self.scalar($0.1, 16) }
+        // Further backslashes go with the rest. To match them here as well takes time by the square of their number.
+        let json = replacing(/\\u([0-9A-Fa-f]{4})/) { Self.scalar($0.1, 16) }
         let decimal = replacing(/&#([0-9]{1,7});?/) { Self.scalar($0.1, 10) }
         let hexadecimal = replacing(/&#[xX]([0-9A-Fa-f]{1,6});?/) { Self.scalar($0.1, 16) }
         return [self, percent, json, decimal, hexadecimal].map { form in

@@ -20,7 +20,7 @@ final class PeerConnection: PeerDelegate {
 
     /// The most candidates of the other side that are tried in a generation of ICE. Each costs packets to an address that it names. Its own
     /// checks show others.
-    private static let mostCandidates = 64
+    private static let mostCandidates = TrickleFragment.mostCandidates
 
     let other: Other
     private let peers: PeerGroup
@@ -141,8 +141,9 @@ final class PeerConnection: PeerDelegate {
     func add(_ candidates: [Candidate], to peer: Peer) { peer.transport.addRemote(admitted(candidates)) }
 
     private func admitted(_ candidates: [Candidate]) -> [Candidate] {
-        let usable = candidates.filter { ICEAgent.canTry($0) }
         let before = candidateCount.load(ordering: .relaxed)
+        guard before < Self.mostCandidates else { return [] }
+        let usable = candidates.filter { ICEAgent.canTry($0) }
         let most = min(usable.count, Self.mostCandidates - before)
         let count = other.admit?(most) ?? most
         candidateCount.store(before + count, ordering: .relaxed)

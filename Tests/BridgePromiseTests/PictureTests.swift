@@ -68,11 +68,11 @@ import Testing
                 "pattern=tiles",
                 "rate=150",
                 "322x194*300",
-                "66x130*300",
-                "640x480*0"
+                "640x480*100",
+                "66x130*0"
             )
             try scene.wait(until: "there is a frame") { writer.value("published") != nil }
-            let reader = try scene.peer("read", "pattern=tiles", "frames=600", "sleep=1")
+            let reader = try scene.peer("read", "pattern=tiles", "frames=300", "sleep=1")
             try scene.finish(reader, "the reader")
             #expect(writer.status() == nil)
         }

@@ -183,6 +183,21 @@ import Time
         #expect(try change(from: "127.0.0.1") == 400)
     }
 
+    /// Each is an offer that would be taken, from a network that has left as often as it may begin.
+    @Test func offersBeyondTheStartsAreReadNoMore() throws {
+        let web = try WebFixture()
+        var isRead: Bool { web.access.atGate { $0.limits.waitToBeRead("127.0.0.1", now: $1) } == nil }
+        var count = 0
+        // More may begin with time.
+        while isRead, count < 1000 {
+            count += 1
+            let (response, session, _) = try web.join()
+            #expect([201, 429].contains(response.status))
+            if response.status == 201 { #expect(try web.request("DELETE", session).status == 200) }
+        }
+        #expect(64 + NetworkLimits.uselessOfOneNetwork.limit..<1000 ~= count)
+    }
+
     @Test func nonsenseOfOneNetworkIsReadNoMore() throws {
         let web = try WebFixture()
         func post(_ offer: String, from network: String = "127.0.0.1") throws -> ReceivedResponse {

@@ -105,6 +105,12 @@ import Time
         #expect(answer.reason(hiding: ["Token-9876543210"]).contains("here"))
     }
 
+    /// A pattern that looks for all backslashes from each of them would take hours.
+    @Test func manyBackslashesAreReadOnce() {
+        let echo = String(repeating: "\\", count: 1_000_000) + "u002d"
+        #expect("Token\(echo)0123456789".hiding(["Token-0123456789"]) == "***")
+    }
+
     @Test func theTokenFollowsAHostToTLS() {
         let endpoint = WebURL(parsing: "http://whip.example.com/x")!
         var session = WHIPSession(endpoint, hasToken: true)

@@ -52,6 +52,13 @@ import Testing
         #expect(other == string)
     }
 
+    @Test(arguments: [
+        #""\b\f\n\r\t\/\\\"""#, #""a\u00e9b\ud83d\ude00c""#, #""é\\u0041""#, #""\ud83d-\ude00""#, #""\udc00\ud800""#,
+    ])
+    func escapesAreReadAsByAnotherReader(text: String) {
+        #expect(JSONText(text.utf8)?.string == (try? JSONDecoder().decode(String.self, from: Data(text.utf8))))
+    }
+
     /// Any text is taken if, and only if, another reader takes it; but for commas before an end, which that reader takes, and
     /// `0e5`, which it does not.
     @Test func agreesWithAnotherReader() {

@@ -27,6 +27,22 @@ import Testing
         #expect(EnginePacket(frame: EnginePacket.open(handshake).frame) == .open(handshake))
     }
 
+    /// A client that cannot use what a server says beyond its session and its times goes on without it.
+    @Test(arguments: [
+        #""upgrades":[null,"websocket",7],"maxPayload":1e30"#, #""upgrades":["websocket"],"maxPayload":"1 MB""#,
+    ])
+    func aHandshakeOfOddValues(values: String) {
+        let frame = EngineMessage.text(Array("0{\"sid\":\"a\",\"pingInterval\":1,\"pingTimeout\":2,\(values)}".utf8))
+        let handshake = EngineHandshake(
+            sid: "a",
+            upgrades: ["websocket"],
+            pingInterval: 1,
+            pingTimeout: 2,
+            maxPayload: nil
+        )
+        #expect(EnginePacket(frame: frame) == .open(handshake))
+    }
+
     @Test(arguments: [
         (EnginePacket.close, "1"), (.ping([]), "2"), (.ping(EnginePacket.probe), "2probe"),
         (.pong(EnginePacket.probe), "3probe"), (.upgrade, "5"), (.noop, "6"), (.message(.text([])), "4"),

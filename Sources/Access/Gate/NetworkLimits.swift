@@ -9,7 +9,8 @@ package struct NetworkLimits: Sendable {
     private var starts: NetworkAllowance
     /// Requests to speak of a network.
     private var wishes = NetworkAllowance(limit: 10, recovery: .seconds(3))
-    /// Malformed offers and fragments of a network: the most at once, and the interval for one more.
+    /// Malformed offers and fragments of a network, and offers for which there is no start or no knock left: the most at once, and the
+    /// interval for one more.
     package static let uselessOfOneNetwork = (limit: 20, recovery: Duration.seconds(1))
     private var useless = NetworkAllowance(limit: uselessOfOneNetwork.limit, recovery: uselessOfOneNetwork.recovery)
 
@@ -28,7 +29,7 @@ package struct NetworkLimits: Sendable {
         wishes.take(from: address, now: now) == 1 ? nil : wishes.wait(of: address, now: now)
     }
 
-    /// Counts a malformed offer or fragment.
+    /// Counts an offer or fragment that was read in vain.
     package mutating func noteUseless(_ address: String, now: Instant) { _ = useless.take(from: address, now: now) }
 
     /// Returns nil if an offer or fragment of the network is read now, or else the seconds until one is.

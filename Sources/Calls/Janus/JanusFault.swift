@@ -20,12 +20,16 @@ struct JanusFault: Sendable, Equatable {
         case other
     }
 
+    /// Bytes of a reason that are read.
+    private static let longestReason = 4096
+
     let code: Int
     /// In the server's words, as they came.
     let reason: String
 
     init(_ code: JSONText?, _ reason: JSONText?) {
-        (self.code, self.reason) = (code?.integer ?? 0, reason?.string ?? "")
+        self.code = code?.integer ?? 0
+        self.reason = String(decoding: (reason?.string ?? "").utf8.prefix(Self.longestReason), as: UTF8.self)
     }
 
     var meaning: Meaning {

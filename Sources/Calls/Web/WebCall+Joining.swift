@@ -49,7 +49,10 @@ extension WebCall {
         // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
         let negotiation = try negotiate(offer, from: address)
-        guard access.atGate({ $0.limits.mayStart(address, now: $1) }) else { throw .tooMany }
+        guard access.atGate({ $0.limits.mayStart(address, now: $1) }) else {
+            access.atGate { $0.limits.noteUseless(address, now: $1) }
+            throw .tooMany
+        }
         var random = SystemRandomNumberGenerator()
         let newcomer = Newcomer(
             id: randomName(digits: 32, using: &random),

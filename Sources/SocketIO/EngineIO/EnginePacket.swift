@@ -77,7 +77,7 @@ package enum EngineMessage: Sendable, Equatable {
 }
 
 /// The server's description of a session that it opens.
-package struct EngineHandshake: Sendable, Equatable, Codable {
+package struct EngineHandshake: Sendable, Equatable, Encodable {
     package var sid: String
     /// Transports to which the session may upgrade.
     package var upgrades: [String]
@@ -91,10 +91,18 @@ package struct EngineHandshake: Sendable, Equatable, Codable {
 extension EngineHandshake {
     /// Nil if the text is no handshake, or its times are not between 1 ms and 1 day.
     fileprivate init?(_ text: [UInt8]) {
-        guard let handshake = try? JSONDecoder().decode(Self.self, from: Data(text)), !handshake.sid.isEmpty,
-            1...86_400_000 ~= handshake.pingInterval, 1...86_400_000 ~= handshake.pingTimeout
+        let json = JSONText(text)
+        guard let sid = json?["sid"]?.string, !sid.isEmpty, let upgrades = json?["upgrades"]?.elements,
+            let interval = json?["pingInterval"]?.integer, let timeout = json?["pingTimeout"]?.integer,
+            1...86_400_000 ~= interval, 1...86_400_000 ~= timeout
         else { return nil }
-        self = handshake
+        self.init(
+            sid: sid,
+            upgrades: upgrades.compactMap(\.string),
+            pingInterval: interval,
+            pingTimeout: timeout,
+            maxPayload: json?["maxPayload"]?.integer
+        )
     }
 
     fileprivate var json: [UInt8] {

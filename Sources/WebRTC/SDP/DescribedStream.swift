@@ -81,7 +81,10 @@ extension SessionDescription.Media {
     /// A description may inherit the direction from the session. Without one it is both (RFC 8866 §6.7).
     private func direction(in description: SessionDescription) -> String {
         let directions = ["recvonly", "sendrecv", "sendonly", "inactive"]
-        return (attributes + description.attributes).first { directions.contains($0.name) }?.name ?? "sendrecv"
+        let line =
+            attributes.first { directions.contains($0.name) }
+            ?? description.attributes.first { directions.contains($0.name) }
+        return line?.name ?? "sendrecv"
     }
 
     /// Payload types with their names and parameters in the description, in the offered order.

@@ -1,5 +1,8 @@
 /// Candidates and credentials after the offer (RFC 8840 §9).
 package struct TrickleFragment: Equatable, Sendable {
+    /// The most candidates that are read; later ones are skipped.
+    package static let mostCandidates = 64
+
     /// Nil if the fragment has none. It then belongs to the generation in use.
     package var credentials: ICECredentials?
     package var candidates: [Candidate]
@@ -26,7 +29,8 @@ package struct TrickleFragment: Equatable, Sendable {
             case ("mid", let value?): section = value
             case ("ice-ufrag", let value?): fragment = fragment ?? value
             case ("ice-pwd", let value?): password = password ?? value
-            case ("candidate", let value?) where section.map { $0.isEmpty || mids.contains($0) } ?? true:
+            case ("candidate", let value?)
+            where candidates.count < Self.mostCandidates && section.map { $0.isEmpty || mids.contains($0) } ?? true:
                 if let candidate = Candidate(parsing: value) { candidates.append(candidate) }
             case ("end-of-candidates", _): isLast = true
             default: break

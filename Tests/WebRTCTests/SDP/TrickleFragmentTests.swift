@@ -84,4 +84,12 @@ import Testing
         let text = "a=candidate:\na=candidate:1 1 UDP 1 192.0.2.1 5000 typ alien\na=candidate:1 1 UDP 1 ::1 7 typ host"
         #expect(try TrickleFragment(parsing: text, mids: ["0"]).candidates.map(\.address) == ["::1"])
     }
+
+    @Test func candidatesBeyondALimitAreSkipped() throws {
+        let ports = (1...UInt16(TrickleFragment.mostCandidates + 1))
+        let text = ports.map { "a=candidate:1 1 UDP 1 ::1 \($0) typ host" } + ["a=end-of-candidates"]
+        let fragment = try TrickleFragment(parsing: text.joined(separator: "\n"), mids: ["0"])
+        #expect(fragment.candidates.map(\.port) == Array(ports.dropLast()))
+        #expect(fragment.isLast)
+    }
 }
