@@ -52,8 +52,8 @@ import Testing
 
     /// Another writer begins, the reader that was there follows, and nothing of the dead one is left.
     private static func succeed(in scene: Scene, _ witness: Subprocess) throws {
-        let successor = try scene.peer("speak", "verbose=1", "3", "hold")
         let before = witness.words("block").count
+        let successor = try scene.peer("speak", "verbose=1", "3", "hold")
         try scene.wait(until: "the reader follows: \(witness.output.suffix(200))") {
             if let exit = witness.status() {
                 throw Unkept("the reader ended with \(exit): \(witness.output.suffix(200))")
