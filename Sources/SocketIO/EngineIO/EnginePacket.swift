@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 
 /// A packet of Engine.IO, revision 4 (socketio/engine.io-protocol).
 package enum EnginePacket: Sendable, Equatable {

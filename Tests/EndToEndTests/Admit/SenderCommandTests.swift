@@ -177,6 +177,7 @@ extension Admit {
             let pages = try [web.page, web.page.replacing(":8080", with: ":8081")].map {
                 try web.open(.chromium, page: $0)
             }
+            defer { withExtendedLifetime(pages) {} }
             for page in pages { try page.wait(forState: "live") }
             try wait(until: "both are told of") { try status(of: web).viewers.map(\.id) == [1, 1] }
             let result = try web.broadcast.run("kick", "1")

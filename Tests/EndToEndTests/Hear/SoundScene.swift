@@ -190,10 +190,13 @@ final class SoundListener: Sendable {
 
     init(_ directory: String) throws {
         let folder = try BridgeDirectory(path: directory, create: false)
-        try thread.withLock { thread in thread = try Posix.Thread { [self] in run(folder) } }
+        try thread.withLock { thread in
+            thread = try Posix.Thread { [weak self] in
+                var reader = SoundReader(directory: folder)
+                while let listener = self, !listener.isEnding.load(ordering: .acquiring) { listener.hear(&reader) }
+            }
+        }
     }
-
-    deinit { close() }
 
     /// What was heard since the beginning, or since `clear`.
     var heard: Heard { state.withLock { $0 } }
@@ -214,26 +217,22 @@ final class SoundListener: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
-    private func run(_ folder: BridgeDirectory) {
-        var reader = SoundReader(directory: folder)
-        while !isEnding.load(ordering: .acquiring) {
-            let outcome = try? reader.read { block, samples in
-                let now = MonotonicClock.now()
-                var copy: [Int16] = []
-                for index in samples.indices { copy.append(samples[index]) }
-                state.withLock { heard in
-                    heard.blocks.append(block)
-                    heard.samples.append(copy)
-                    heard.cameAt = now
-                    heard.delays.append(now - block.capturedAt)
-                }
+    private func hear(_ reader: inout SoundReader) {
+        let outcome = try? reader.read { block, samples in
+            let now = MonotonicClock.now()
+            var copy: [Int16] = []
+            for index in samples.indices { copy.append(samples[index]) }
+            state.withLock { heard in
+                heard.blocks.append(block)
+                heard.samples.append(copy)
+                heard.cameAt = now
+                heard.delays.append(now - block.capturedAt)
             }
-            switch outcome {
-            case .block: break
-            case .lost(let count): state.withLock { $0.lost += count }
-            case .some(.none), nil:
-                reader.wait(until: MonotonicClock.now() + .milliseconds(100))
-            }
+        }
+        switch outcome {
+        case .block: break
+        case .lost(let count): state.withLock { $0.lost += count }
+        case .some(.none), nil: reader.wait(until: MonotonicClock.now() + .milliseconds(100))
         }
     }
 }

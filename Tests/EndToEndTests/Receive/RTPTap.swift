@@ -45,17 +45,15 @@ final class RTPTap: Sendable {
         }
         self.sockets = sockets
         let targets = try receivers.map { try Self.loopback(family, $0) }
-        _ = try Thread { [self] in
+        _ = try Thread { [weak self] in
             var buffer = [UInt8](repeating: 0, count: 65_536)
-            while !isOver.load(ordering: .relaxed) {
+            while let tap = self, !tap.isOver.load(ordering: .relaxed) {
                 waitReadable(sockets.media.raw, sockets.control.raw, until: MonotonicClock.now() + .milliseconds(50))
-                takeMedia(&buffer, targets)
-                takeControl(&buffer, targets)
+                tap.takeMedia(&buffer, targets)
+                tap.takeControl(&buffer, targets)
             }
         }
     }
-
-    deinit { isOver.store(true, ordering: .relaxed) }
 
     /// Stops listening, so that the sender is refused.
     func close() { isOver.store(true, ordering: .relaxed) }

@@ -111,7 +111,8 @@ extension Receive {
                 }
                 workload.kill(SIGSTOP)
                 for receiver in stream.receivers {
-                    try stream.waitFor(receiver, toShow: server, decibels: 45)
+                    // It comes to rest at 44.8 to 46.7 dB, by where the text has scrolled to.
+                    try stream.waitFor(receiver, toShow: server, decibels: 43)
                     if try receiver.gotAll { #expect(receiver.complaints == []) }
                 }
                 workload.kill(SIGCONT)
