@@ -241,6 +241,12 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: swift
         ),
+        .target(
+            name: "TestTraits",
+            dependencies: ["Posix", "Time"],
+            path: "Tests/TestTraits",
+            swiftSettings: swift
+        ),
         .testTarget(name: "TimeTests", dependencies: ["Time"], swiftSettings: swift),
         .testTarget(name: "PosixTests", dependencies: ["Posix", "TestSupport", "Time"], swiftSettings: swift),
         .testTarget(
@@ -250,7 +256,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BridgePromiseTests",
-            dependencies: ["FrameBridge", "Posix", "TestSupport", "Time"],
+            dependencies: ["FrameBridge", "Posix", "TestSupport", "TestTraits", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "PixelsTests", dependencies: ["Pixels", "TestSupport", "Time"], swiftSettings: swift),
@@ -287,7 +293,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SoundTests",
-            dependencies: ["Control", "FrameBridge", "Media", "Posix", "Sound", "TestSupport", "Time"],
+            dependencies: ["Control", "FrameBridge", "Media", "Posix", "Sound", "TestSupport", "TestTraits", "Time"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -345,7 +351,7 @@ let package = Package(
         .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "Posix"], swiftSettings: swift),
         .testTarget(
             name: "ControlTests",
-            dependencies: ["Control", "FrameBridge", "JSON", "Media", "Posix", "TestSupport", "Time"],
+            dependencies: ["Control", "FrameBridge", "JSON", "Media", "Posix", "TestSupport", "TestTraits", "Time"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -402,7 +408,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport", "Time"],
+            dependencies: ["FrameBridge", "Pixels", "Posix", "TestSupport", "TestTraits", "Time"],
             swiftSettings: swift
         ),
     ],

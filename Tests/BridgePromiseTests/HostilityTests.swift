@@ -2,10 +2,11 @@ import FrameBridge
 import Glibc
 import Posix
 import TestSupport
+import TestTraits
 import Testing
 
 /// Files that shrink, are planted, damaged, or from another time; full disks, and clocks that disagree.
-@Suite(.serialized) struct HostilityTests {
+@Suite(.serialized, .waits(seconds: 150)) struct HostilityTests {
     /// Invariant: untrustedFiles.
     @Test(arguments: Variant.of("aShrinkingFileHurtsNobody"))
     func aShrinkingFileHurtsNobody(variant: Variant) throws {

@@ -2,11 +2,12 @@ import FrameBridge
 import Glibc
 import Posix
 import TestSupport
+import TestTraits
 import Testing
 import Time
 
 /// Nobody sees what a person has hidden, and only a person shows it again.
-@Suite(.serialized) struct PausePromiseTests {
+@Suite(.serialized, .waits(seconds: 60)) struct PausePromiseTests {
     /// A file system without a byte and an inode left: a pause is told as done, and outlives its process; what is asked after
     /// that is done too.
     /// Invariant: pauseNeedsNoDisk.

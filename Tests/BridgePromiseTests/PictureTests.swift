@@ -1,10 +1,11 @@
 import Glibc
 import Posix
 import TestSupport
+import TestTraits
 import Testing
 
 /// What readers see is whole, and what it says it is.
-@Suite(.serialized) struct PictureTests {
+@Suite(.serialized, .waits(seconds: 150)) struct PictureTests {
     private static let readers = 3
     private static let verifiedReads = Scene.amount(2_000_000)
 

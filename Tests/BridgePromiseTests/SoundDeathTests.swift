@@ -2,10 +2,11 @@ import FrameBridge
 import Glibc
 import Posix
 import TestSupport
+import TestTraits
 import Testing
 
 /// Either side of the sound may be killed, or stopped, at any instruction.
-@Suite(.serialized) struct SoundDeathTests {
+@Suite(.serialized, .waits(seconds: 200)) struct SoundDeathTests {
     /// Invariant: survives.
     @Test(arguments: Variant.of("whereverASoundWriterDiesNothingIsLost"))
     func whereverASoundWriterDiesNothingIsLost(variant: Variant) throws {

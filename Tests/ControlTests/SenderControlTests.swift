@@ -4,13 +4,14 @@ import Media
 import Posix
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import Time
 
 @testable import Control
 
 /// A sender's socket, and those who ask at it. This process is the sender.
-@Suite(.serialized) struct SenderControlTests {
+@Suite(.serialized, .waits(seconds: 60)) struct SenderControlTests {
     private let scratch: TemporaryDirectory
     private let broadcast: BridgeDirectory
     private let folder: SenderFolder

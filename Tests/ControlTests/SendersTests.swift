@@ -3,13 +3,14 @@ import Glibc
 import Posix
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 import Time
 
 @testable import Control
 
 /// Several senders of a broadcast, of which some hang.
-@Suite struct SendersTests {
+@Suite(.waits(seconds: 10)) struct SendersTests {
     /// Each has a place for connections that is full, and answers nobody.
     private final class Hanging {
         let process: Subprocess

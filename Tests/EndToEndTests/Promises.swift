@@ -1,64 +1,65 @@
+import TestTraits
 import Testing
 
 // One promise to users is one folder, and one queue: each test fills the machine for some of its time, and waits for the rest of it. The seconds
 // are sums over a promise of what `tools/test` leaves in `.build/test-times`, by which all queues end at about the same time.
 
 /// Browsers and other WebRTC stacks see the screen, on a page that says how it is.
-@Suite(.serialized, .drivesPrograms(seconds: 370))
+@Suite(.serialized, .waits(seconds: 370))
 enum Watch {}
 
 /// Viewers see the colours of the screen.
-@Suite(.serialized, .drivesPrograms(seconds: 250))
+@Suite(.serialized, .waits(seconds: 250))
 enum Colours {}
 
 /// The user decides who sees the screen.
-@Suite(.serialized, .drivesPrograms(seconds: 200))
+@Suite(.serialized, .waits(seconds: 200))
 enum Admit {}
 
 /// Media servers get the screen, and calls come and go while it is shared.
-@Suite(.serialized, .drivesPrograms(seconds: 330))
+@Suite(.serialized, .waits(seconds: 330))
 enum Publish {}
 
 /// Two in a room see each other.
-@Suite(.serialized, .drivesPrograms(seconds: 260))
+@Suite(.serialized, .waits(seconds: 260))
 enum Meet {}
 
 /// The sound of the machine and the microphone are heard where they may be.
-@Suite(.serialized, .drivesPrograms(seconds: 430))
+@Suite(.serialized, .waits(seconds: 430))
 enum Hear {}
 
 /// Viewers speak, and are heard.
-@Suite(.serialized, .drivesPrograms(seconds: 180))
+@Suite(.serialized, .waits(seconds: 180))
 enum Speak {}
 
 /// Nobody sees what was paused.
-@Suite(.serialized, .drivesPrograms(seconds: 40))
+@Suite(.serialized, .waits(seconds: 40))
 enum Pause {}
 
 /// Processes start, stop, die and come back.
-@Suite(.serialized, .drivesPrograms(seconds: 80))
+@Suite(.serialized, .waits(seconds: 80))
 enum Recover {}
 
 /// Peers are found behind NATs, through relays and after a change of network.
-@Suite(.serialized, .drivesPrograms(seconds: 260))
+@Suite(.serialized, .waits(seconds: 260))
 enum Reach {}
 
 /// A bad link gets what fits through, and costs the others nothing.
-@Suite(.serialized, .drivesPrograms(seconds: 60))
+@Suite(.serialized, .waits(seconds: 60))
 enum ThinLink {}
 
 /// Each change of the shared screen, region or window is in the picture.
-@Suite(.serialized, .drivesPrograms(seconds: 90))
+@Suite(.serialized, .waits(seconds: 90))
 enum Capture {}
 
 /// Other programs receive plain RTP.
-@Suite(.serialized, .drivesPrograms(seconds: 120))
+@Suite(.serialized, .waits(seconds: 120))
 enum Receive {}
 
 /// Other programs read the bridge.
-@Suite(.serialized, .drivesPrograms(seconds: 130))
+@Suite(.serialized, .waits(seconds: 130))
 enum Read {}
 
 /// Bad input, strange machines and intruders get a refusal and nothing else.
-@Suite(.serialized, .drivesPrograms(seconds: 140))
+@Suite(.serialized, .waits(seconds: 140))
 enum Refuse {}

@@ -1,8 +1,9 @@
 import TestSupport
+import TestTraits
 import Testing
 
 /// All commands on the pages for users work as they stand there, and print what stands there.
-@Suite(.serialized, .drivesPrograms(seconds: 200))
+@Suite(.serialized, .waits(seconds: 200))
 struct PagesTests {
     private static let pages =
         ["README.md"]

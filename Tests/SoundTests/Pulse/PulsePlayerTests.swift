@@ -1,11 +1,12 @@
 import TestSupport
+import TestTraits
 import Testing
 import Time
 
 @testable import Sound
 
 /// The streams of the sound process at a real sound server.
-@Suite struct PulsePlayerTests {
+@Suite(.waits(seconds: 10)) struct PulsePlayerTests {
     /// PipeWire has recordings wait for a connection that it asks for samples at the same time. What is played there is this process's own all
     /// the same.
     @Test func whatIsPlayedHasAConnectionOfItsOwn() throws {

@@ -1,8 +1,9 @@
 import TestSupport
+import TestTraits
 import Testing
 
 /// What the other tests of sound rely on.
-@Suite struct PulseServerTests {
+@Suite(.waits(seconds: 30)) struct PulseServerTests {
     @Test(arguments: PulseServer.Program.allCases) func whatIsPlayedIsRecorded(program: PulseServer.Program) throws {
         let server = try PulseServer(program, speakers: [.init("speakers"), .init("others", rate: 44_100)])
         let recording = try server.record("speakers.monitor")

@@ -1,18 +1,20 @@
 import Glibc
 import Posix
-import Testing
+package import Testing
 import Time
 
-/// For tests that drive programs, and wait for them most of the time.
+/// For tests that wait most of the time, as for programs that they drive.
 ///
 /// They run on threads of their own, and take no thread of the common pool, which has one for each processor.
-struct DrivesPrograms: SuiteTrait, TestTrait, TestScoping {
-    let isRecursive = true
-    let queue: WaitingQueue
+package struct Waits: SuiteTrait, TestTrait, TestScoping {
+    package let isRecursive = true
+    private let queue: WaitingQueue
+
+    fileprivate init(_ queue: WaitingQueue) { self.queue = queue }
 
     /// Notes in the file that `ORIEL_TEST_TIMES` names how long each case took once it had a thread: what Swift Testing tells includes the
     /// wait for one. `tools/test` shows the slowest.
-    func provideScope(
+    package func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
@@ -34,7 +36,7 @@ struct DrivesPrograms: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-extension Trait where Self == DrivesPrograms {
+extension Trait where Self == Waits {
     /// - Parameter seconds: what the tests of a suite take in all, roughly: the suite with most left goes first.
-    static func drivesPrograms(seconds: Int) -> Self { Self(queue: WaitingQueue(of: .seconds(seconds))) }
+    package static func waits(seconds: Int) -> Self { Self(WaitingQueue(of: .seconds(seconds))) }
 }
