@@ -1,14 +1,19 @@
+import Glibc
+
 /// A chart of colours: flat cells, ramps, a square that travels over a plain field, and a coloured strip along each
 /// edge of the screen. At each beat one cell changes its colour and the square its place.
 ///
 /// Prints, for each beat, a line for each flat rectangle and each ramp, and then `beat NUMBER`: `flat X Y WIDTH HEIGHT
 /// RRGGBB` and `ramp X Y WIDTH HEIGHT RRGGBB RRGGBB`, in pixels, with the colours at the screen's depth. A ramp goes
-/// from its left column to its right one.
+/// from its left column to its right one. After SIGUSR1 it stands still, prints `still`, and the last beat is what the screen shows.
 func drawChart(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
     var chart = Chart(width: screen.width, height: screen.height)
     let picture = screen.makePixmap(width: screen.width, height: screen.height)
     chart.draw(on: picture)
     try screen.show(picture)
+    var signals = sigset_t()
+    sigaddset(&signals, SIGUSR1)
+    sigprocmask(SIG_BLOCK, &signals, nil)
     pace.restart()
     repeat {
         for (area, colour) in chart.step() {
@@ -16,7 +21,10 @@ func drawChart(on screen: Screen, _ pace: inout Pace) throws(WorkloadError) {
         }
         try screen.synchronize()
         chart.report(in: screen.format)
-    } while pace.wait()
+        sigpending(&signals)
+    } while pace.wait() && sigismember(&signals, SIGUSR1) == 0
+    printLine("still")
+    while pace.wait() {}
 }
 
 private struct Chart {

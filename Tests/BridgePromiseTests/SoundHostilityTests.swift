@@ -36,7 +36,7 @@ import Testing
 
     /// Of the page in which a file was cut, the rest reads as zeros, without a signal: of a block that stands there, too.
     private func cutOfABlockIsNoticed(in scene: Scene) throws {
-        let writer = try scene.peer("speak", "rate=5", "0")
+        let writer = try scene.peer("speak", "rate=5", "verbose=1", "0")
         try scene.wait(until: "there is a block") { writer.value("written") != nil }
         let reader = try scene.peer("listen", "stops=1", "sleep=1", "verbose=1")
         try scene.wait(until: "it has a block, and is stopped") { try reader.isStopped }

@@ -16,7 +16,7 @@ extension Colours {
             try browser.wait(forState: "live")
             let first = ColourChart(chart)?.beat ?? 0
             try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > first + 15 }
-            chart.kill(SIGSTOP)
+            try standStill(chart)
             try waitForColours(of: chart, codec) { try browser.picture() }
             try browser.screenshot(try artefact("\(kind.rawValue)-\(codec).png"))
             chart.stop()
@@ -103,7 +103,7 @@ extension Colours {
             try wait(until: "the receiver listens") { try Ports.isTaken(port) }
             let sender = try broadcast.attach(to: call, sdp: broadcast.sdp, arguments)
             try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 15 }
-            chart.kill(SIGSTOP)
+            try standStill(chart)
             try waitForColours(of: chart, codec, by: kind == .gstreamer ? .gstreamer : .exact) {
                 try receiver.requireRunning()
                 return receiver.lastFrame.flatMap { part(RGBPicture(width: 1280, height: 720, bytes: $0)) }
@@ -116,8 +116,14 @@ extension Colours {
         private func stillChart(on server: XServer) throws -> Subprocess {
             let chart = try draw("chart", on: server, "--rate", "10")
             try wait(until: "the chart changes for a while") { ColourChart(chart)?.beat ?? 0 > 15 }
-            chart.kill(SIGSTOP)
+            try standStill(chart)
             return chart
+        }
+
+        /// A stopped process may have drawn what it has not told of.
+        private func standStill(_ chart: Subprocess) throws {
+            chart.kill(SIGUSR1)
+            try chart.wait(until: "the chart stands still") { chart.outputLines.last == "still" }
         }
 
         private func artefact(_ name: String) throws -> String {
