@@ -35,7 +35,6 @@ package struct AccessEngine: Sendable {
 
     /// The rights of a participant.
     struct Bearer: Sendable {
-        /// The wish to speak.
         enum Wish: Equatable, Sendable {
             case none, made
             case refused(at: Instant)

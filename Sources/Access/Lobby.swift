@@ -58,9 +58,6 @@ struct Lobby: Sendable {
     private(set) var waiting: [Knock] = []
     private var nextNumber: Int
 
-    /// - Parameters:
-    ///   - patience: how long a knock waits for an answer.
-    ///   - number: the first knock's.
     init(patience: Duration, countingFrom number: Int) { (self.patience, nextNumber) = (patience, number) }
 
     /// All knocks have the same patience, so the first one's ends first.

@@ -68,7 +68,6 @@ final class PeerConnection: PeerDelegate {
         }
     }
 
-    /// Answers an offer of the other side.
     func answer(_ sdp: String) {
         perform { [self] loop in
             let negotiation: Negotiation
@@ -97,7 +96,6 @@ final class PeerConnection: PeerDelegate {
         return peer.map { begin($0, .peer($0.id, section: section, negotiation), agreement, at: loop.now) }
     }
 
-    /// Takes the other side's answer to the offer.
     func accept(_ sdp: String) {
         perform { [self] loop in
             guard case .offered(let id, let offer?) = stage.withLock(\.self) else { return }

@@ -28,7 +28,6 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// The encoded sound of the broadcast.
     package struct Sound: Codable, Sendable, Equatable {
         package var codec = "opus"
         /// The channels of the last packet; 0 before the first.
@@ -68,7 +67,6 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// A viewer that waits to be let in.
     package struct Knock: Codable, Sendable {
         package var id: Int
         /// The viewer's name in its own words; may be empty.

@@ -21,7 +21,6 @@ package final class TURNSecretFile: Sendable {
     private let files: NamedFiles
     private let isUnfit = Atomic(false)
     private let isClosed = Atomic(false)
-    /// Rung at the end.
     private let bell = Bell()
     private let thread = Mutex<Thread?>(nil)
 

@@ -16,12 +16,10 @@ package final class PeerGroup: MediaSink {
         /// asked for each offer; a peer whose offer asks for sound gets it anyway.
         package let media: SentMedia
         package let ice: ICEAgent.Configuration
-        /// The number of the first peer.
         package var firstNumber = 1
         // The next three are called on the network thread.
         /// The machine has other addresses than before.
         package var addressesChanged: @Sendable (Set<String>) -> Void = { _ in }
-        /// The machine was suspended for so long.
         package var suspended: @Sendable (Duration) -> Void = { _ in }
         /// A peer has waited for a STUN or TURN server in vain, or does without one that is silent.
         package var serversDoubted: @Sendable () -> Void = {}
@@ -43,7 +41,6 @@ package final class PeerGroup: MediaSink {
         var silentServers: [ICEServer] = []
     }
 
-    /// The state that the threads share.
     private struct Shared: ~Copyable {
         var work = Work()
         /// Renditions with receivers, also with ones that have no path yet.
@@ -127,7 +124,6 @@ package final class PeerGroup: MediaSink {
 
     package func soundDemand(at now: Instant) -> SoundDemand { shared.withLock { $0.soundDemand } }
 
-    /// Sends a packet of sound to all peers that get it.
     package func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let packet = packet.withUnsafeBufferPointer { Array($0) }
         shared.withLock { shared in

@@ -58,9 +58,7 @@ package final class PeerTransport {
     private var told: (candidates: [Candidate], isComplete: Bool)?
     var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
-    /// - Parameters:
-    ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
-    ///   - addresses: the machine's present ones.
+    /// - Parameter trickles: whether the peer is told as soon as one candidate is known, and of others later.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     init?(
         _ agents: Agents,
@@ -165,7 +163,6 @@ package final class PeerTransport {
     /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). `local` describes it when it has gathered. The path in use
     /// stays until the new one stands.
     ///
-    /// - Parameter addresses: the machine's present ones.
     /// - Returns: whether it is under way.
     func propose(from addresses: Set<String>, at now: Instant) -> Bool {
         guard remote.credentials != nil, !isProposing, let way = agents.begin(from: addresses) else { return false }

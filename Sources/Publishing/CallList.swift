@@ -20,7 +20,6 @@ struct CallList {
         var isOver: Bool { state == .ended }
     }
 
-    /// How many calls a sender may have.
     static let most = 32
     /// How many that have ended are told of.
     private static let mostEnded = 8

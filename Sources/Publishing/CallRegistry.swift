@@ -37,7 +37,6 @@ final class CallRegistry: Sendable {
     private let events: EventLog
     let sinks: Sinks
     private let state = Mutex(State())
-    /// Rung when a call is over.
     private let hasEnded = Bell()
 
     /// - Parameter sinks: their bell is rung when the last call is over.

@@ -18,8 +18,6 @@ package struct ICEServers: Sendable {
     package var needTunnels: Bool { !secure.isEmpty }
 
     /// Adds a STUN server. Looking up its host may take seconds.
-    ///
-    /// - Parameter name: for people.
     package mutating func addSTUN(_ name: String, host: String, port: UInt16) throws(UnresolvedHost) {
         let address = try SocketAddress.resolve(host: host, port: port)
         add(WatchedServer(name, .stun(address: address.host, port: port)))

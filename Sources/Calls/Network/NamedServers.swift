@@ -44,14 +44,11 @@ package final class NamedServers: Sendable {
     }
 
     /// The servers that are known to fail.
-    ///
-    /// - Parameter calls: the calls whose media servers have named them.
     package func faults(of calls: [String]) -> [ServerNews] {
         state.withLock { state in calls.compactMap { state.probers[$0] } }.flatMap(\.faults)
     }
 
-    /// - Parameters:
-    ///   - found: is called once, on a thread of its own.
+    /// - Parameter found: is called once, on a thread of its own.
     package func find(
         _ servers: [NamedICEServer],
         for call: String,

@@ -195,7 +195,6 @@ package final class PlainRTPCall: MediaSink {
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
-    /// The session description for the receiver to open.
     package var sessionDescription: String {
         state.withLock { state in
             followTarget(&state)

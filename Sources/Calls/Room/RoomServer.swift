@@ -6,7 +6,6 @@ package struct RoomServer: Sendable {
     package struct Limits: Sendable {
         /// Seats of a room.
         package var capacity = 2
-        /// Rooms that one client may be in.
         package var roomsOfOneClient = 4
         package var rooms = 10_000
 

@@ -8,7 +8,6 @@ package final class RoomService: Sendable {
     package struct Configuration: Sendable {
         package var limits = RoomServer.Limits()
         package var otherJoinedName = RoomEvent.OtherJoinedName.otherjoin
-        /// The most clients at once.
         package var mostClients = 4096
         /// The most GETs of one network that are held at once.
         package var mostHeldGets = 4096
@@ -24,9 +23,7 @@ package final class RoomService: Sendable {
     private let sockets: SocketService<SocketServer>
     private let iceServerLinks: @Sendable () -> [String]
 
-    /// - Parameters:
-    ///   - http: the server of the requests.
-    ///   - note: gets sentences about events for a log, on the server's thread.
+    /// - Parameter note: gets sentences about events for a log, on the server's thread.
     package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (String) -> Void) {
         iceServerLinks = configuration.iceServerLinks
         var settings = EngineSession.Settings()

@@ -35,7 +35,6 @@ extension RoomSession {
         received(offer: offer, from: nil, now: now)
     }
 
-    /// A member has gone.
     mutating func went(_ id: String, now: Instant) {
         if let comer, comer.id == id { return self.comer = nil }
         if let index = thirds.firstIndex(of: id) {

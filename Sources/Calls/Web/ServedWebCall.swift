@@ -3,9 +3,7 @@ package import HTTP
 import Media
 import Posix
 
-/// The settings of a web call.
 package struct WebSettings: Sendable {
-    /// The server's address.
     package var listen: ListenAddress
     /// The certificate in use; nil for HTTP.
     package var tls: (@Sendable () -> TLSIdentity)?
@@ -38,7 +36,6 @@ final class ServedWebCall: Call {
     private let service: WebService
     private let listener: HTTPServer.Listener
 
-    /// Begins to serve.
     init(_ settings: WebSettings, in host: CallHost) throws {
         let status = settings.status
         (self.host, self.status) = (host, status)
@@ -104,9 +101,7 @@ extension HTTPServer.Limits {
     /// responses. A page keeps one connection and opens another now and then, and all may come through one proxy. All viewers may load the
     /// page at once, and a slow one has a piece of 64 KB of it unread.
     ///
-    /// - Parameters:
-    ///   - files: descriptors that the process may have open.
-    ///   - viewers: the most that are let in.
+    /// - Parameter files: descriptors that the process may have open.
     package init(files: Int, viewers: Int) {
         self.init()
         connections = min(max(files - 128 - 8 * viewers, 64), 4096)

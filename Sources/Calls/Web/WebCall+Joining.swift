@@ -85,7 +85,6 @@ extension WebCall {
         state.withLock { $0.sessions[id] = session }
     }
 
-    /// The place for a newcomer.
     private func vacancy(for address: String, at now: Instant) throws(Refusal) -> ViewerPlaces.Vacancy {
         let vacancy = state.withLock { $0.places.vacancy(for: address, now: now) }
         switch vacancy {

@@ -33,13 +33,10 @@ package final class WebStatus: Sendable {
     private let content = Mutex(Content())
     private let lastWork = Mutex(Work())
 
-    /// - Parameter hearsViewers: whether viewers may be let speak.
     package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
-    /// Notes the broadcast's state.
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
-    /// Notes a change of the right to speak.
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
     package func note(_ work: Work) { lastWork.withLock { $0 = work } }

@@ -9,7 +9,6 @@ import Time
 
 /// What `oriel attach` takes with `--running`; all else is the sender's own, from its start.
 struct HandOver: ParsableArguments {
-    /// How long from one look at the calls to the next.
     private static let pollTime = Duration.milliseconds(100)
 
     /// As text, as this may hold the value of an unknown option, until the error names that option.
