@@ -68,8 +68,7 @@ final class SenderCommands: Sendable {
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name): return forget(name)
-        case .add(let addition):
-            return reply { try calls.begin(addition.name, addition.settings.mapValues(\.text)) }
+        case .add(let call, let settings): return reply { try calls.begin(call, settings) }
         case .leave(let call): return reply { try calls.leave(named: call) }
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
