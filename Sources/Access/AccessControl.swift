@@ -155,12 +155,7 @@ package final class AccessControl: Sendable {
             // The events of a sender that failed to start go nowhere.
             if state.outlets == nil { state.outlets = Outlets(wake: {}, tell: { _ in }) }
         }
-        let end: Instant = MonotonicClock.now() + time
-        while true {
-            let rings = hasPerformed.count
-            if state.withLock(\.isIdle) || MonotonicClock.now() >= end { return }
-            hasPerformed.wait(while: rings, until: end)
-        }
+        hasPerformed.wait(until: MonotonicClock.now() + time) { state.withLock(\.isIdle) }
     }
 
     private func update<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {

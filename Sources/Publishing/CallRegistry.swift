@@ -206,13 +206,7 @@ final class CallRegistry: Sendable {
         for call in calls where !call.saysGoodbye { call.close() }
         access.close()
         for call in calls where call.saysGoodbye { call.close() }
-        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
-        while true {
-            let rings = hasEnded.count
-            let isSaid = !running.contains(where: \.saysGoodbye)
-            if isSaid || MonotonicClock.now() >= deadline { break }
-            hasEnded.wait(while: rings, until: deadline)
-        }
+        hasEnded.wait(until: MonotonicClock.now() + Self.farewellTime) { !running.contains(where: \.saysGoodbye) }
         network.close()
     }
 }

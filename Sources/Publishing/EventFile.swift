@@ -51,12 +51,7 @@ final class EventFile: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()
-        let deadline: Instant = MonotonicClock.now() + Self.patience
-        var rings = ended.count
-        while state.withLock({ !$0.hasEnded }), MonotonicClock.now() < deadline {
-            ended.wait(while: rings, until: deadline)
-            rings = ended.count
-        }
+        ended.wait(until: MonotonicClock.now() + Self.patience) { state.withLock(\.hasEnded) }
     }
 
     // MARK: - The thread

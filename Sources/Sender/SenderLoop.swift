@@ -193,12 +193,9 @@ package struct SenderLoop: ~Copyable {
         sound?.stop()
         for encode in encodes { encode.stop() }
         sinks.bell.ring()
-        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
-        while true {
-            let rings = sinks.bell.count
-            let haveEnded = (encodes + ending + leaving).allSatisfy { $0.progress.hasEnded }
-            if haveEnded || MonotonicClock.now() >= deadline { return end }
-            sinks.bell.wait(while: rings, until: deadline)
+        sinks.bell.wait(until: MonotonicClock.now() + Self.farewellTime) {
+            (encodes + ending + leaving).allSatisfy { $0.progress.hasEnded }
         }
+        return end
     }
 }

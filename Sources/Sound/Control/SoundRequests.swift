@@ -18,12 +18,8 @@ package final class SoundRequests: Sendable {
         }
 
         func wait(until deadline: Instant) -> SoundReply? {
-            while true {
-                let rings = bell.count
-                let answer = reply.withLock { $0 }
-                if answer != nil || MonotonicClock.now() >= deadline { return answer }
-                bell.wait(while: rings, until: deadline)
-            }
+            bell.wait(until: deadline) { reply.withLock { $0 != nil } }
+            return reply.withLock(\.self)
         }
     }
 
