@@ -91,6 +91,17 @@ package struct SenderSnapshot: Codable, Sendable {
         case link
     }
 
+    /// The work of the encoders in the last second.
+    package struct Work: Sendable {
+        /// Of the last frame, 0 (best) to 63; nil before the first.
+        package var quantizer: Int?
+        package var limit: Limit?
+        /// Nil while nobody gets it.
+        package var sound: Sound?
+
+        package init() {}
+    }
+
     /// The calls that are not over, and the last ones that are.
     package var calls: [Call]
     /// The target of rate control, in bits a second.

@@ -92,13 +92,7 @@ struct Publisher: ~Copyable {
             access.turn()
         } eachSecond: { statistics in
             let work = commands.note(statistics)
-            status.note(
-                WebStatus.Work(
-                    quantizer: work.quantizer,
-                    limit: work.limit?.rawValue,
-                    soundTarget: work.sound?.targetBps
-                )
-            )
+            status.note(work)
             log?.append(statistics, work, calls.sent, calls.peers)
         }
         if end == .callsEnded, let failure = calls.failure { throw failure }

@@ -1,4 +1,5 @@
 import Calls
+import Control
 import Glibc
 import ICE
 import Media
@@ -64,7 +65,9 @@ import WebRTC
     /// What the page's panel shows.
     @Test func theWayToAViewerIsTold() throws {
         let (_, session, _) = try web.join()
-        web.status.note(WebStatus.Work(quantizer: 12, limit: "link"))
+        var work = SenderSnapshot.Work()
+        (work.quantizer, work.limit) = (12, .link)
+        web.status.note(work)
         let path = "/api/viewers/" + session.dropFirst("/whep/".count)
         let report = try web.request("GET", path)
         #expect(report.status == 200)

@@ -226,16 +226,16 @@ import WebRTC
     ])
     func oneWordTellsWhatLimitsThePicture(frames: Int, cost: Double, isThin: Bool, limit: SenderSnapshot.Limit?) {
         var work = SenderWork()
-        #expect(work.limit == nil && work.quantizer == nil)
+        #expect(work.latest.limit == nil && work.latest.quantizer == nil)
         var statistics = SenderStatistics()
         work.note(statistics, isThin: isThin, at: .seconds(1))
-        #expect(work.limit == nil)
+        #expect(work.latest.limit == nil)
         statistics.framesEncoded = frames
         statistics.encodeTime = .seconds(cost)
         statistics.quantizer = 33
         work.note(statistics, isThin: isThin, at: .seconds(2))
-        #expect(work.limit == limit)
-        #expect(work.quantizer == (frames > 0 ? 33 : nil))
+        #expect(work.latest.limit == limit)
+        #expect(work.latest.quantizer == (frames > 0 ? 33 : nil))
     }
 
     /// A sender that lies is not believed.

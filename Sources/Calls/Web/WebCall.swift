@@ -128,19 +128,13 @@ package final class WebCall: Sendable {
     }
 
     /// The state of a viewer's link, by the name of its session; nil if there is none.
-    func report(on id: String, _ work: WebStatus.Work) -> PageViewer? {
+    func report(on id: String, _ work: SenderSnapshot.Work) -> PageViewer? {
         guard let session = state.withLock({ $0.sessions[id] }),
             let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
         let target = peers.targetBitrate(for: peer)
         var viewer = ViewerSnapshot(session.viewer, peer, target: target, at: MonotonicClock.now())
         viewer.participant.talk = access.read { $0.talkState(of: peer.id) }
-        return PageViewer(
-            viewer,
-            rendition: (peer.rendition?.rung ?? 0) + 1,
-            quantizer: work.quantizer,
-            limit: work.limit,
-            soundTarget: work.soundTarget
-        )
+        return PageViewer(viewer, rendition: (peer.rendition?.rung ?? 0) + 1, work)
     }
 }

@@ -1,3 +1,4 @@
+package import Control
 import HTTP
 import JSON
 package import Media
@@ -14,24 +15,10 @@ package final class WebStatus: Sendable {
         var talk: Int?
     }
 
-    /// The work of the encoders in the last second.
-    package struct Work: Sendable {
-        /// Of the last frame, 0 (best) to 63; nil before the first.
-        package var quantizer: Int?
-        /// The limit of the picture beside the bitrate, in a word; nil for none.
-        package var limit: String?
-        /// The target of the sound's encoder, in bits a second; nil while nobody gets the sound.
-        package var soundTarget: Int?
-
-        package init(quantizer: Int? = nil, limit: String? = nil, soundTarget: Int? = nil) {
-            (self.quantizer, self.limit, self.soundTarget) = (quantizer, limit, soundTarget)
-        }
-    }
-
     /// Each change, as JSON.
     let events = EventHub()
     private let content = Mutex(Content())
-    private let lastWork = Mutex(Work())
+    private let lastWork = Mutex(SenderSnapshot.Work())
 
     package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
@@ -39,9 +26,9 @@ package final class WebStatus: Sendable {
 
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
-    package func note(_ work: Work) { lastWork.withLock { $0 = work } }
+    package func note(_ work: SenderSnapshot.Work) { lastWork.withLock { $0 = work } }
 
-    var work: Work { lastWork.withLock { $0 } }
+    var work: SenderSnapshot.Work { lastWork.withLock { $0 } }
 
     /// Counts a viewer that comes or goes.
     package func note(_ report: CallReport) {
