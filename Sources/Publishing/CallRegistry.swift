@@ -187,7 +187,8 @@ final class CallRegistry: Sendable {
     func statuses(at now: Instant) -> [SenderSnapshot.Call] {
         let (entries, calls) = state.withLock { ($0.list.entries, $0.calls) }
         return entries.map { entry in
-            var status = SenderSnapshot.Call(entry, at: now)
+            var status = entry.status
+            status.sinceS = milliseconds(now - entry.since) / 1000
             guard !entry.isOver, let call = calls[entry.number] else { return status }
             status.sdp = call.sdp
             if let trouble = call.trouble { (status.state, status.reason) = (.away, trouble) }
