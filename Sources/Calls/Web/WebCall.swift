@@ -68,8 +68,8 @@ package final class WebCall: Sendable {
             let session = state.withLock { $0.connect(id) }
             if let session { host.report(.joined(session.viewer, codec)) }
         case .ended(let why, let reason, _):
-            guard var session = state.withLock({ $0.remove(id, reason) }) else { return }
-            session.late?.end()?(nil)
+            guard let session = state.withLock({ $0.remove(id, reason) }) else { return }
+            session.late?.waiter?(nil)
             session.completion?(.failure(refusal(after: reason)))
             if session.isConnected { host.report(.left(session.viewer, why, reason)) }
         }
