@@ -6,6 +6,7 @@ import Glibc
 import Media
 import Peers
 import Posix
+import Synchronization
 import Talk
 import TestSupport
 import Testing
@@ -214,7 +215,7 @@ import WebRTC
         defer { scene.calls.close() }
         let host = CallHost(name: "web", scene.network, access: scene.access) { _ in }
         let call = try WebCall(in: host, viewerLimit: 1)
-        for number in 0..<65 { call.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") }
+        for number in 0..<65 { call.state.withLock { $0.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") } }
         #expect(["0", "1", "64"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
     }

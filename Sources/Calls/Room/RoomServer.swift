@@ -33,15 +33,10 @@ package struct RoomServer: Sendable {
     private let limits: Limits
     private var clients: [String: Client] = [:]
     /// The members of each room in the order of their coming; never empty.
-    private var rooms: [String: [String]] = [:]
+    private(set) var rooms: [String: [String]] = [:]
     private var outputs: [Output] = []
 
     package init(limits: Limits = Limits()) { self.limits = limits }
-
-    package var roomCount: Int { rooms.count }
-
-    /// The members of a room, in the order of their coming.
-    func members(of room: String) -> [String] { rooms[room] ?? [] }
 
     package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 

@@ -115,8 +115,6 @@ package final class WebCall: Sendable {
         state.withLock { $0.sessions[id] != nil } || reasonForEnd(of: id) != nil
     }
 
-    func note(_ reason: EndReason, forEndOf id: String) { state.withLock { $0.note(reason, forEndOf: id) } }
-
     /// The reason for the end of a session, not by its viewer, that was lately or is about to come; nil for none.
     package func reasonForEnd(of id: String) -> EndReason? { state.withLock { $0.reasonForEnd(of: id) } }
 

@@ -240,6 +240,8 @@ import WebRTC
 
     private final class Nobody: PeerDelegate {
         func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {}
+        func peer(_ id: ParticipantID, sent frame: ReceivedFrame) {}
+        func peer(_ id: ParticipantID, said packet: ReceivedSound) {}
     }
 
     /// Each offer is a peer, which costs memory and packets.
