@@ -72,12 +72,7 @@ final class PeerConnection: PeerDelegate {
         perform { [self] loop in
             let negotiation: Negotiation
             do {
-                negotiation = try Negotiation(
-                    offer: SessionDescription(parsing: sdp),
-                    codecs: host.media.codecs,
-                    receives: other.receiver != nil,
-                    sound: .sound(receives: other.takesVoice)
-                )
+                negotiation = try host.negotiate(SessionDescription(parsing: sdp), receives: other.receiver != nil)
             } catch {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
@@ -264,6 +259,20 @@ final class PeerConnection: PeerDelegate {
         if case .over = stage.withLock({ exchange(&$0, with: .over) }) { return }
         other.receiver?.end()
         signalled(.ended(why: why, reason, isFinal: isFinal), self)
+    }
+}
+
+extension CallHost {
+    /// Agrees with an offer of the other side.
+    ///
+    /// - Parameter receives: whether this side takes the picture of the other one.
+    func negotiate(_ offer: SessionDescription, receives: Bool = false) throws(UnacceptableOffer) -> Negotiation {
+        try Negotiation(
+            offer: offer,
+            codecs: media.codecs,
+            receives: receives,
+            sound: .sound(receives: takesVoices)
+        )
     }
 }
 

@@ -128,12 +128,7 @@ package final class RoomCall: Call {
     private func flaw(of event: RoomEvent) -> String? {
         guard case .message(_, let data) = event, case .offer(let sdp)? = RoomMessage(data) else { return nil }
         do {
-            _ = try Negotiation(
-                offer: SessionDescription(parsing: sdp),
-                codecs: host.media.codecs,
-                receives: host.receiver != nil,
-                sound: .sound(receives: host.takesVoices)
-            )
+            _ = try host.negotiate(SessionDescription(parsing: sdp), receives: host.receiver != nil)
             return nil
         } catch {
             return "an offer that cannot be answered: \(String(quoting: "\(error)"))"

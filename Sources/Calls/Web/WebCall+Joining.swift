@@ -135,14 +135,6 @@ extension WebCall {
         do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
             throw .malformed(error)
         }
-        do throws(UnacceptableOffer) {
-            return try Negotiation(
-                offer: description,
-                codecs: host.media.codecs,
-                sound: .sound(receives: host.takesVoices)
-            )
-        } catch {
-            throw .unacceptable(error)
-        }
+        do throws(UnacceptableOffer) { return try host.negotiate(description) } catch { throw .unacceptable(error) }
     }
 }
