@@ -1,5 +1,5 @@
-/// The state of a member of a one-to-one room, with its transitions: the table that clients and the server share. When a member joins, the
-/// one that was there offers, and the newcomer answers.
+/// The state of a member of a one-to-one room, with its transitions: the table of its clients. When a member joins, the one that was there
+/// offers, and the newcomer answers.
 package enum RoomState: Sendable, CaseIterable {
     /// The member was never in the room.
     case initial
