@@ -121,7 +121,7 @@ package struct AccessEngine: Sendable {
         if let replaced { note(.cancelled, to: replaced) }
         if let made {
             tell(.knocked(made))
-        } else if lobby.isToldRefusal(of: knocker.address, now: now) {
+        } else if lobby.toldRefusals.take(from: knocker.address, now: now) == 1 {
             tell(.turnedAway(address: knocker.address, call: knocker.call))
         }
         return made

@@ -140,7 +140,7 @@ package final class AskingDesk {
     }
 
     private func remember(_ knock: Question.Knock) {
-        guard let key = knock.key.flatMap({ GuestKey($0) }) else {
+        guard let key = knock.key.flatMap({ GuestKey(rawValue: $0) }) else {
             return Console.note("\(knock.who) is let in this once only: a player cannot be recognized later")
         }
         do { try GuestStore().remember(key, name: knock.name) } catch { Console.note("\(error)") }

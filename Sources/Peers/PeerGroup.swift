@@ -104,7 +104,7 @@ package final class PeerGroup: MediaSink {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let rendition = frame.rendition
-        let wakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
+        change { shared in
             if frame.isKeyframe {
                 shared.incomplete.remove(rendition)
                 // A keyframe that is dropped counts too: the next one would be dropped as well.
@@ -113,12 +113,11 @@ package final class PeerGroup: MediaSink {
             guard shared.work.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
                 shared.incomplete.insert(rendition)
                 shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
-                return shared.wakeSender
+                return true
             }
             shared.work.frames.append((bytes, frame))
-            return nil
+            return false
         }
-        wakeSender?()
         waker.wake()
     }
 
@@ -196,36 +195,34 @@ package final class PeerGroup: MediaSink {
     }
 
     func publish(_ statuses: [PeerStatus], _ totals: PeerTotals, _ renditions: Set<Rendition.ID>) {
-        let wakeSender = shared.withLock { shared in
-            let isNews = shared.renditionsInUse != renditions
-            shared.statuses = statuses
-            shared.totals = totals
-            shared.renditionsInUse = renditions
-            return isNews ? shared.wakeSender : nil
+        change { shared in
+            (shared.statuses, shared.totals) = (statuses, totals)
+            return exchange(&shared.renditionsInUse, with: renditions) != renditions
         }
-        wakeSender?()
     }
 
     func publish(_ capacities: [Rendition.ID: RenditionCapacity], _ soundDemand: SoundDemand) {
-        let wakeSender = shared.withLock { shared in
+        change { shared in
             defer { (shared.capacities, shared.soundDemand) = (capacities, soundDemand) }
             // Full or not, a sender that has something to encode looks by itself.
-            let isNews =
-                soundDemand != shared.soundDemand
+            return soundDemand != shared.soundDemand
                 || capacities.contains { id, capacity in
                     let before = shared.capacities[id]
                     return capacity.limit != before?.limit || capacity.measuresLink != before?.measuresLink
                 }
-            return isNews ? shared.wakeSender : nil
         }
-        wakeSender?()
     }
 
     func request(_ keyframes: [Rendition.ID]) {
-        let wakeSender = shared.withLock { shared in
+        change { shared in
             for id in keyframes { shared.keyframeRequests[id, default: KeyframeRequests()].request() }
-            return shared.wakeSender
+            return true
         }
+    }
+
+    /// Wakes the sender if the change is news for it.
+    private func change(_ isNews: (inout Shared) -> Bool) {
+        let wakeSender = shared.withLock { isNews(&$0) ? $0.wakeSender : nil }
         wakeSender?()
     }
 }

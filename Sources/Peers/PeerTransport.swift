@@ -196,7 +196,7 @@ package final class PeerTransport {
     func takeEvents(at now: Instant) -> [Event] {
         tick(at: now)
         var events: [Event] = []
-        take(&way.mailbox.events) { event in
+        for event in exchange(&way.mailbox.events, with: []) {
             switch event {
             case .connected: events.append(.connected)
             case .failed: hasFailed = true
@@ -206,7 +206,7 @@ package final class PeerTransport {
             }
         }
         if let next = successor?.way {
-            take(&next.mailbox.events) { event in
+            for event in exchange(&next.mailbox.events, with: []) {
                 switch event {
                 case .connected:
                     if way.agent === next.agent { break }
@@ -224,12 +224,6 @@ package final class PeerTransport {
             events.append(.failed)
         }
         return events
-    }
-
-    private func take(_ events: inout [ICEEvent], _ body: (ICEEvent) -> Void) {
-        let taken = events
-        events = []
-        for event in taken { body(event) }
     }
 
     var path: (local: Candidate, remote: Candidate)? { way.agent.path }

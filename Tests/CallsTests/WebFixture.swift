@@ -57,7 +57,7 @@ final class WebFixture: Sendable {
         iceServers: [ICEServer] = [],
         isRelayOnly: Bool = false,
         ports: ClosedRange<UInt16>? = nil,
-        limits: HTTPServer.Limits = HTTPServer.Limits(),
+        limits: HTTPLimits = HTTPLimits(),
         proxies: [AddressRange] = [],
         talk: TalkPolicy = .off,
         access: AccessControl? = nil
@@ -171,7 +171,7 @@ final class WebFixture: Sendable {
     deinit { close() }
 }
 
-extension HTTPServer.Limits {
+extension HTTPLimits {
     init(_ change: (inout Self) -> Void) {
         self.init()
         change(&self)

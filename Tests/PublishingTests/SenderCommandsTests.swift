@@ -67,7 +67,7 @@ import WebRTC
     @Test func whoIsForgottenIsNamed() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        let keys = try ["a", "b", "c"].map { try #require(GuestKey(String(repeating: $0, count: 64))) }
+        let keys = try ["a", "b", "c"].map { try #require(GuestKey(rawValue: String(repeating: $0, count: 64))) }
         var settings = AccessEngine.Settings()
         settings.asks = true
         settings.guests = zip(keys, ["Ann", "Bob", "Ann"]).map { Guest(key: $0, name: $1) }

@@ -24,7 +24,7 @@ let makeName: @Sendable () -> String = {
     }
 }
 
-var limits = HTTPServer.Limits()
+var limits = HTTPLimits()
 limits.bodySize = settings.maxPayload
 let http = HTTPServer(limits: limits)
 

@@ -1,5 +1,6 @@
 package import HTTP
 import NIOHTTP1
+import RTP
 import SocketIO
 import Synchronization
 
@@ -17,9 +18,6 @@ package final class RoomService: Sendable {
         package init() {}
     }
 
-    /// The default path of clients of Socket.IO.
-    private static let path = "/socket.io/"
-
     private let sockets: SocketService<SocketServer>
     private let iceServerLinks: @Sendable () -> [String]
 
@@ -32,7 +30,10 @@ package final class RoomService: Sendable {
         settings.mostWaiting = 1_000_000
         var limits = EngineLimits(sessions: configuration.mostClients)
         limits.heldGets = configuration.mostHeldGets
-        let server = SocketServer(settings: settings, limits: limits, refusal: RoomServer.refusal) { randomID() }
+        let server = SocketServer(settings: settings, limits: limits, refusal: RoomServer.refusal) {
+            var random = SystemRandomNumberGenerator()
+            return randomName(digits: 30, using: &random)
+        }
         let rooms = Mutex(
             Rooms(
                 server: RoomServer(limits: configuration.limits),
@@ -40,7 +41,7 @@ package final class RoomService: Sendable {
                 note: note
             )
         )
-        sockets = SocketService(server, at: Self.path, of: http) { server, output, _ in
+        sockets = SocketService(server, at: RoomEvent.path, of: http) { server, output, _ in
             rooms.withLock { $0.react(to: output, of: &server) }
         }
     }
@@ -105,10 +106,4 @@ struct Rooms: Sendable {
         case .ignored(let client, let what): if blamed.insert(client).inserted { note("ignored of a client: \(what)") }
         }
     }
-}
-
-/// A name of 120 random bits.
-private func randomID() -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-    return String((0..<20).map { _ in alphabet.randomElement()! })
 }

@@ -46,7 +46,7 @@ final class ServedWebCall: Call {
         }
         let call = try WebCall(in: counting, viewerLimit: settings.viewerLimit)
         server = HTTPServer(
-            limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: settings.viewerLimit),
+            limits: HTTPLimits(files: FileLimit.raise(), viewers: settings.viewerLimit),
             proxies: settings.proxies
         )
         service = WebService(settings, call: call)
@@ -96,7 +96,7 @@ extension CallKind {
     }
 }
 
-extension HTTPServer.Limits {
+extension HTTPLimits {
     /// Limits for the server of a web call: the connections that a process can spare beside the media, 64 to 4096, and memory for unread
     /// responses. A page keeps one connection and opens another now and then, and all may come through one proxy. All viewers may load the
     /// page at once, and a slow one has a piece of 64 KB of it unread.

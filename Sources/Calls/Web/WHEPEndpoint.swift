@@ -268,7 +268,7 @@ extension HTTPRequest {
     /// The key by which a viewer is recognized later. Nil without a secret of 16 to 64 bytes.
     var guestKey: GuestKey? {
         headers.first(name: "oriel-viewer").flatMap {
-            Self.secretLengths ~= $0.utf8.count ? GuestKey(sha256(of: $0)) : nil
+            Self.secretLengths ~= $0.utf8.count ? GuestKey(rawValue: sha256(of: $0)) : nil
         }
     }
 }

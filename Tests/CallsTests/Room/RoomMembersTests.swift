@@ -26,7 +26,7 @@ import WebRTC
 
         init() throws {
             http = HTTPServer(
-                limits: HTTPServer.Limits {
+                limits: HTTPLimits {
                     ($0.connections, $0.connectionsOfOneNetwork, $0.bodySize) = (100, 100, 128 * 1024)
                 }
             )
