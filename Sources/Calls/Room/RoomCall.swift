@@ -149,7 +149,6 @@ package final class RoomCall: Call {
     private func perform(_ output: RoomSession.Output) {
         switch output {
         case .emit(let event): connection.withLock(\.self)?.send(event.packet())
-        case .openPeer: break
         case .closePeer: closePeer()
         case .offer: openPeer()?.offer()
         case .acceptOffer(let sdp): openPeer()?.answer(sdp)

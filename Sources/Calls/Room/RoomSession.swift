@@ -7,11 +7,11 @@ package import WebRTC
 package struct RoomSession: Sendable {
     package enum Output: Sendable, Equatable {
         case emit(RoomEvent)
-        case openPeer
+        /// Close the peer if there is one.
         case closePeer
-        /// Have the peer offer, and pass that on with `described`.
+        /// Make a peer, have it offer, and pass that on with `described`.
         case offer
-        /// Have the peer answer an offer, and pass that on with `described`.
+        /// Make a peer, have it answer an offer, and pass that on with `described`.
         case acceptOffer(sdp: String)
         case acceptAnswer(sdp: String)
         /// A line `candidate:…`.
