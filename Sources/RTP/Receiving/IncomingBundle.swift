@@ -179,7 +179,7 @@ package struct IncomingBundle {
             reports.reportSent(at: now)
         }
         ReceiverReport(ssrc: ssrc, reports: blocks).write(to: &bytes)
-        [SourceDescription(ssrc: ssrc, canonicalName: name)].write(to: &bytes)
+        RTCPPacket.write(canonicalName: name, of: [ssrc], to: &bytes)
         for index in media.indices {
             guard let source = media[index].stream?.ssrc else { continue }
             if media[index].stream!.takeKeyframeRequest(at: now) {
