@@ -14,7 +14,7 @@ extension OutgoingStream {
             payloadType: UInt8,
             retransmissionPayloadType: UInt8?,
             canAskForRepair: Bool = true,
-            extensions: HeaderExtensions = HeaderExtensions(),
+            extensions: HeaderExtensions = .empty,
             mid: String = ""
         ) {
             self.payloadType = payloadType

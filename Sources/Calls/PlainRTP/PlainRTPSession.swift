@@ -51,13 +51,15 @@ struct PlainRTPSession {
             capacity: Self.capacity,
             using: &random
         )
+        var extensions = HeaderExtensions.empty
+        extensions.colourSpace = Configuration.colourSpace
         bundle = StreamBundle(
             [
                 (
                     .init(
                         payloadType: Configuration.payloadType,
                         retransmissionPayloadType: nil,
-                        extensions: HeaderExtensions(colourSpace: Configuration.colourSpace)
+                        extensions: extensions
                     ),
                     history
                 )

@@ -18,8 +18,6 @@ package struct Agreement: Equatable, Sendable {
         let descriptions = streams.filter(\.isReceived).map { stream in
             var description = IncomingBundle.Description(
                 mid: stream.mid,
-                codecs: [:],
-                retransmissions: [:],
                 extensions: stream.formats[0].parameters.extensions
             )
             for format in stream.formats {

@@ -159,7 +159,7 @@ extension SessionDescription.Media {
         isReceived: Bool,
         as direction: String
     ) -> (HeaderExtensions, lines: [String]) {
-        var extensions = HeaderExtensions()
+        var extensions = HeaderExtensions.empty
         var lines: [String] = []
         for line in attributes.all("extmap") + offer.attributes.all("extmap") {
             let words = line.split(separator: " ")

@@ -98,15 +98,11 @@ package struct SessionOffer: Equatable, Sendable {
 
 extension AgreedStream {
     /// This side's identifiers of header extensions, the same in all descriptions of a bundle.
-    private static let extensions = HeaderExtensions(
-        mid: 1,
-        playoutDelay: 2,
-        captureTime: 3,
-        transportNumber: 4,
-        dependencyDescriptor: 5,
-        soundLevel: 6,
-        colourSpace: 7
-    )
+    private static let extensions = {
+        var extensions = HeaderExtensions.empty
+        for (index, (slot, _)) in HeaderExtensions.uris.enumerated() { extensions[keyPath: slot] = UInt8(index + 1) }
+        return extensions
+    }()
 
     fileprivate init(offering local: LocalStream, in section: Int) {
         let codecs = Array(local.codecs.joined())
