@@ -80,18 +80,9 @@ package struct SessionOffer: Equatable, Sendable {
         }
         let tagged = answer.tagged(in: bundle, for: accepted.map(\.section))
         do throws(Shortcoming) {
-            return try Agreement(accepted, in: answer, tagged: tagged, role: Self.role)
+            return try Agreement(accepted, in: answer, tagged: tagged, isOffer: false)
         } catch {
             throw UnacceptableAnswer(flaw: error.what)
-        }
-    }
-
-    /// An answer without `setup` means a passive peer (RFC 4145 §4).
-    private static func role(by setup: String?) throws(Shortcoming) -> DTLSRole {
-        switch setup {
-        case "active": return .server
-        case "passive", nil: return .client
-        case let other?: throw Shortcoming(what: "says a=setup:\(other) instead of active or passive")
         }
     }
 }
