@@ -3,12 +3,23 @@ import Glibc
 import HTTP
 import JSON
 import NIOHTTP1
-import SocketIO
+package import SocketIO
 import Synchronization
 import Time
 
 // The server that the conformance suites of Engine.IO and Socket.IO ask for: engine.io-protocol and socket.io-protocol,
 // "test-suite". Usage: socket-peer [PORT]; the suites look at port 3000.
+
+extension EngineServer: SocketTransport {
+    package var engine: EngineServer {
+        get { self }
+        set { self = newValue }
+    }
+}
+
+extension EngineServer.Output: SocketOutput {
+    package var action: EngineServer.Action? { if case .transport(let action) = self { action } else { nil } }
+}
 
 let port = CommandLine.arguments.dropFirst().first.flatMap { UInt16($0) } ?? 3000
 
