@@ -69,7 +69,7 @@ package struct SenderLoop: ~Copyable {
         also turn: () -> Instant? = { nil },
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
-        let watch = reader.watchWriter(orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
+        let watch = try? WriterWatch(of: reader, orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
         defer { withExtendedLifetime(watch) {} }
         var engine = SenderEngine(renditions, isWatched: watch != nil, at: MonotonicClock.now())
         var (rings, isRung) = (sinks.bell.count, false)

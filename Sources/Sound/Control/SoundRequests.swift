@@ -63,8 +63,7 @@ package final class SoundRequests: Sendable {
     func close() {
         let left = state.withLock { state in
             state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for waiting in left { waiting.answer(.refused(reason: "the sound process has ended")) }
     }
