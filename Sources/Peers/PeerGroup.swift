@@ -88,14 +88,13 @@ package final class PeerGroup: MediaSink {
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
-            return Demand(
-                isWanted: true,
-                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
-                isFullUntil: shared.capacities[rendition]?.isFullUntil,
-                limit: shared.capacities[rendition]?.limit,
-                linkRate: shared.capacities[rendition]?.linkRate,
-                measuresLink: shared.capacities[rendition]?.measuresLink ?? false
-            )
+            var demand = Demand(isWanted: true)
+            demand.keyframeAt = shared.keyframeRequests[rendition]?.nextDeadline
+            guard let capacity = shared.capacities[rendition] else { return demand }
+            demand.isFullUntil = capacity.isFullUntil
+            (demand.limit, demand.linkRate) = (capacity.limit, capacity.linkRate)
+            demand.measuresLink = capacity.measuresLink
+            return demand
         }
     }
 

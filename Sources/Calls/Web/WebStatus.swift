@@ -1,7 +1,6 @@
 package import Control
 import HTTP
 import JSON
-package import Media
 import Synchronization
 
 /// The broadcast's state and the count of viewers, as pages and programs get them by HTTP.
@@ -22,7 +21,8 @@ package final class WebStatus: Sendable {
 
     package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
-    package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
+    /// - Parameter condition: its name in status files.
+    package func note(condition: String) { change { $0.state = condition } }
 
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
