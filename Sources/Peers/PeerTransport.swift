@@ -77,13 +77,15 @@ package final class PeerTransport {
 
     /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
     package var local: TransportParameters? {
-        newest.agent.credentials.map {
-            TransportParameters(
-                credentials: $0,
+        newest.agent.credentials.map { credentials in
+            let candidates = newest.agent.candidates
+            var local = TransportParameters(
+                credentials: credentials,
                 fingerprints: [identity.fingerprint],
-                candidates: newest.agent.candidates,
-                isTrickling: !(told?.isComplete ?? true)
+                candidates: candidates
             )
+            local.isTrickling = !(told?.isComplete ?? true)
+            return local
         }
     }
 

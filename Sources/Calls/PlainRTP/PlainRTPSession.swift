@@ -51,19 +51,13 @@ struct PlainRTPSession {
             capacity: Self.capacity,
             using: &random
         )
-        var extensions = HeaderExtensions.empty
-        extensions.colourSpace = Configuration.colourSpace
+        var parameters = OutgoingStream.Parameters(
+            payloadType: Configuration.payloadType,
+            retransmissionPayloadType: nil
+        )
+        parameters.extensions.colourSpace = Configuration.colourSpace
         bundle = StreamBundle(
-            [
-                (
-                    .init(
-                        payloadType: Configuration.payloadType,
-                        retransmissionPayloadType: nil,
-                        extensions: extensions
-                    ),
-                    history
-                )
-            ],
+            [(parameters, history)],
             pace: configuration.pace,
             judgesReach: false,
             audience: isMulticast ? .multicast : .one,

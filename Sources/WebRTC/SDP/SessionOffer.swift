@@ -108,14 +108,14 @@ extension AgreedStream {
         extensions = HeaderExtensions.uris.compactMap { slot, uri in used[keyPath: slot].map { "\($0) \(uri)" } }
         formats = codecs.map { codec in
             let (payloadType, retransmission, specifics) = codec.offer
+            var parameters = OutgoingStream.Parameters(
+                payloadType: payloadType,
+                retransmissionPayloadType: retransmission
+            )
+            (parameters.extensions, parameters.mid) = (used.suiting(codec), "\(section)")
             return AgreedStream.Format(
                 codec: codec,
-                parameters: OutgoingStream.Parameters(
-                    payloadType: payloadType,
-                    retransmissionPayloadType: retransmission,
-                    extensions: used.suiting(codec),
-                    mid: "\(section)"
-                ),
+                parameters: parameters,
                 specifics: codec == .opus && local.receives ? StreamCodec.wishesForSound : specifics,
                 feedback: codec.feedback
             )

@@ -95,21 +95,13 @@ package struct TransportParameters: Equatable, Sendable {
     package var fingerprints: [Fingerprint]
     package var candidates: [Candidate]
     /// Whether further candidates come later (RFC 8838).
-    package var isTrickling: Bool
+    package var isTrickling = false
     /// Whether it only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
-    package var isLite: Bool
+    package var isLite = false
+}
 
-    package init(
-        credentials: ICECredentials,
-        fingerprints: [Fingerprint],
-        candidates: [Candidate],
-        isTrickling: Bool = false,
-        isLite: Bool = false
-    ) {
-        self.credentials = credentials
-        self.fingerprints = fingerprints
-        self.candidates = candidates
-        self.isTrickling = isTrickling
-        self.isLite = isLite
+extension TransportParameters {
+    package init(credentials: ICECredentials, fingerprints: [Fingerprint], candidates: [Candidate]) {
+        (self.credentials, self.fingerprints, self.candidates) = (credentials, fingerprints, candidates)
     }
 }
