@@ -43,12 +43,12 @@ package final class AskingDesk {
             if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
         }
         // The sender has said what the kernel does not offer.
-        let sandbox = Sandbox(
+        var sandbox = Sandbox(
             writable: (try? GuestStore())?.makeFolder(),
             readable: notifySend.files,
-            socketFamilies: [AF_UNIX],
-            startsPrograms: true
+            socketFamilies: [AF_UNIX]
         )
+        sandbox.startsPrograms = true
         try enterSandbox { _ throws(SystemError) in try sandbox.enter { _ in } }
         while !signals.take(), !lines.hasEnded, !lines.isTooLong {
             guard let questions = try? lines.read(from: input.raw, limit: 65_536) else { break }

@@ -50,12 +50,12 @@ struct Rooms: ParsableCommand {
         let iceServerLinks = try iceServers.links(secret)
         let secretFile = try iceServers.file(of: secret)
         // Netlink tells the machine's addresses, for the links.
-        let sandbox = Sandbox(
+        var sandbox = Sandbox(
             writable: nil,
             readable: [],
-            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
-            mayListen: true
+            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK]
         )
+        sandbox.mayListen = true
         try enterSandbox(by: sandbox.enter)
         try secretFile?.begin()
         defer { secretFile?.close() }
