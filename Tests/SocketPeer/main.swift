@@ -72,9 +72,15 @@ let sockets: SocketService<SocketServer> = SocketService(
         guard let elements = packet.data?.elements, let name = elements.first?.string else { return }
         let arguments = Array(elements.dropFirst())
         if name == "message" {
-            server.send(.event("message-back", arguments, attachments: packet.attachments), to: client)
+            var answer = SocketPacket.event("message-back", arguments)
+            answer.attachments = packet.attachments
+            if !answer.attachments.isEmpty { answer.kind = .binaryEvent }
+            server.send(answer, to: client)
         } else if name == "message-with-ack", let id = packet.id {
-            server.send(.acknowledgement(of: id, arguments, attachments: packet.attachments), to: client)
+            var answer = SocketPacket.acknowledgement(of: id, arguments)
+            answer.attachments = packet.attachments
+            if !answer.attachments.isEmpty { answer.kind = .binaryAcknowledgement }
+            server.send(answer, to: client)
         }
     case .transport, .disconnected: break
     }
