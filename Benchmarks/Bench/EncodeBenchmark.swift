@@ -70,15 +70,14 @@ private func recording(of kind: String, frames: Int) throws -> [Picture] {
 
 /// CPU milliseconds per frame, kb/s, and the mean PSNR of luma in dB, without the first half second and its keyframe.
 private func encode(_ pictures: [Picture], _ variant: Variant) throws -> [Double] {
-    var encoder = try VideoEncoder(
-        VideoEncoderConfiguration(
-            codec: variant.codec,
-            size: EncoderSettings.size,
-            targetBitrate: EncoderSettings.bitrate,
-            vp8Profile: variant.vp8Profile,
-            allowsPatches: variant.allowsPatches
-        )
+    var configuration = VideoEncoderConfiguration(
+        codec: variant.codec,
+        size: EncoderSettings.size,
+        targetBitrate: EncoderSettings.bitrate
     )
+    configuration.vp8Profile = variant.vp8Profile
+    configuration.allowsPatches = variant.allowsPatches
+    var encoder = try VideoEncoder(configuration)
     let warmUp = 15
     var (seconds, bytes, quality) = (0.0, 0, 0.0)
     var reference = PlanarPicture()

@@ -9,7 +9,6 @@ package import Time
 package final class AccessControl: Sendable {
     package typealias Decided = @Sendable (Knock, KnockAnswer) -> Void
 
-    /// The sender's side of the access control.
     package struct Outlets: Sendable {
         /// Asks for a call of `turn` before the instant that the last one returned. Called on any thread.
         package var wake: @Sendable () -> Void
@@ -38,7 +37,6 @@ package final class AccessControl: Sendable {
         /// When `turn` is called without a wake; nil for never.
         var turnAt: Instant?
 
-        /// Collects the outputs of a change.
         mutating func collect() {
             for output in engine.takeOutputs() {
                 switch output {
@@ -79,7 +77,6 @@ package final class AccessControl: Sendable {
     package let asks: Bool
     /// Where nobody may speak, no sound is asked for.
     package let talk: TalkPolicy
-    /// Whether viewers need a link with a token.
     package let needsToken: Bool
 
     /// - Parameters:
@@ -110,7 +107,6 @@ package final class AccessControl: Sendable {
         state.withLock { body($0.engine) }
     }
 
-    /// Asks the gate, which strangers can keep busy.
     package func atGate<Result: Sendable>(_ body: (inout Gate, Instant) -> Result) -> Result {
         let now: Instant = MonotonicClock.now()
         return gate.withLock { body(&$0, now) }
@@ -153,20 +149,13 @@ package final class AccessControl: Sendable {
     }
 
     /// Ends all knocks. Returns when all their answers were delivered, by any thread.
-    ///
-    /// - Parameter time: the longest time to wait.
     package func close(within time: Duration = .milliseconds(500)) {
         update { state, _ in
             state.engine.closeLobby()
             // The events of a sender that failed to start go nowhere.
             if state.outlets == nil { state.outlets = Outlets(wake: {}, tell: { _ in }) }
         }
-        let end: Instant = MonotonicClock.now() + time
-        while true {
-            let rings = hasPerformed.count
-            if state.withLock(\.isIdle) || MonotonicClock.now() >= end { return }
-            hasPerformed.wait(while: rings, until: end)
-        }
+        hasPerformed.wait(until: MonotonicClock.now() + time) { state.withLock(\.isIdle) }
     }
 
     private func update<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {

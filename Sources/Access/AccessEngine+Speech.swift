@@ -113,7 +113,6 @@ extension AccessEngine {
 
     package func isHeard(_ id: ParticipantID) -> Bool { floor.hasPlace(id) }
 
-    /// The participants whose voices are heard.
     package var heard: Set<ParticipantID> { floor.heard }
 
     /// When a participant may have fallen silent.

@@ -35,7 +35,6 @@ package struct AccessEngine: Sendable {
 
     /// The rights of a participant.
     struct Bearer: Sendable {
-        /// The wish to speak.
         enum Wish: Equatable, Sendable {
             case none, made
             case refused(at: Instant)
@@ -122,7 +121,7 @@ package struct AccessEngine: Sendable {
         if let replaced { note(.cancelled, to: replaced) }
         if let made {
             tell(.knocked(made))
-        } else if lobby.isToldRefusal(of: knocker.address, now: now) {
+        } else if lobby.toldRefusals.take(from: knocker.address, now: now) == 1 {
             tell(.turnedAway(address: knocker.address, call: knocker.call))
         }
         return made

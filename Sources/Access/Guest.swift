@@ -13,8 +13,6 @@ package struct GuestKey: RawRepresentable, Hashable, Codable, Sendable, CustomSt
         self.rawValue = rawValue
     }
 
-    package init?(_ text: String) { self.init(rawValue: text) }
-
     package var description: String { rawValue }
 }
 

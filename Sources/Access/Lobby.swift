@@ -54,13 +54,10 @@ struct Lobby: Sendable {
     private let patience: Duration
     /// Each knock is reported, so there must not be many.
     private var allowance = NetworkAllowance(limit: 8, recovery: .seconds(5))
-    private var toldRefusals = NetworkAllowance.ofToldRefusals
+    var toldRefusals = NetworkAllowance.ofToldRefusals
     private(set) var waiting: [Knock] = []
     private var nextNumber: Int
 
-    /// - Parameters:
-    ///   - patience: how long a knock waits for an answer.
-    ///   - number: the first knock's.
     init(patience: Duration, countingFrom number: Int) { (self.patience, nextNumber) = (patience, number) }
 
     /// All knocks have the same patience, so the first one's ends first.
@@ -93,11 +90,6 @@ struct Lobby: Sendable {
         let overdue = waiting.prefix { $0.since + patience <= now }
         waiting.removeFirst(overdue.count)
         return Array(overdue)
-    }
-
-    /// Whether a refusal is reported: once in a while for each network.
-    mutating func isToldRefusal(of address: String, now: Instant) -> Bool {
-        toldRefusals.take(from: address, now: now) == 1
     }
 
     /// A knocker's text as one line, without control characters for a terminal or a reader of lines.

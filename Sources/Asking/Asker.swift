@@ -25,7 +25,6 @@ package final class Asker: Sendable {
     }
 
     private let process: HelperProcess
-    /// Set when the state has changed.
     private let news: EventSignal
     private let state = Mutex(State())
     private let thread = Mutex<Thread?>(nil)

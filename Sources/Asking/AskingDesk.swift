@@ -43,12 +43,12 @@ package final class AskingDesk {
             if let line = try? request.jsonLine() { try? write(line + "\n", to: 1) }
         }
         // The sender has said what the kernel does not offer.
-        let sandbox = Sandbox(
+        var sandbox = Sandbox(
             writable: (try? GuestStore())?.makeFolder(),
             readable: notifySend.files,
-            socketFamilies: [AF_UNIX],
-            startsPrograms: true
+            socketFamilies: [AF_UNIX]
         )
+        sandbox.startsPrograms = true
         try enterSandbox { _ throws(SystemError) in try sandbox.enter { _ in } }
         while !signals.take(), !lines.hasEnded, !lines.isTooLong {
             guard let questions = try? lines.read(from: input.raw, limit: 65_536) else { break }
@@ -140,7 +140,7 @@ package final class AskingDesk {
     }
 
     private func remember(_ knock: Question.Knock) {
-        guard let key = knock.key.flatMap({ GuestKey($0) }) else {
+        guard let key = knock.key.flatMap({ GuestKey(rawValue: $0) }) else {
             return Console.note("\(knock.who) is let in this once only: a player cannot be recognized later")
         }
         do { try GuestStore().remember(key, name: knock.name) } catch { Console.note("\(error)") }

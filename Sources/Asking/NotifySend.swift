@@ -24,7 +24,8 @@ final class NotifySend {
             [file, "\(file.split(separator: "/").dropLast(2).map { "/\($0)" }.joined())/lib"]
         }
         files = (Self.packageFolders + (own ?? [])).filter { access($0, F_OK) == 0 }
-        let sandbox = Sandbox(writable: nil, readable: files, socketFamilies: [AF_UNIX], startsPrograms: true)
+        var sandbox = Sandbox(writable: nil, readable: files, socketFamilies: [AF_UNIX])
+        sandbox.startsPrograms = true
         landlock = try sandbox.fileRules { _ in }
     }
 

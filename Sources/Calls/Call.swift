@@ -58,7 +58,6 @@ package struct CallHost: Sendable {
     }
 
     package var media: SentMedia { network.media }
-    /// Whether the voices of peers are taken.
     var takesVoices: Bool { media.voices != nil }
 
     /// - Parameter sentence: about the call, without its name.

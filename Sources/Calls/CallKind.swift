@@ -49,7 +49,6 @@ package struct CallPlan: Sendable, Equatable, CustomStringConvertible {
     package static func == (one: Self, other: Self) -> Bool { one.argument == other.argument }
 }
 
-/// The kinds of call that a sender knows.
 package struct CallKinds: Sendable {
     /// Characters of the longest name.
     private static let longest = 2000
@@ -58,7 +57,6 @@ package struct CallKinds: Sendable {
 
     package init(_ all: [CallKind]) { self.all = all }
 
-    /// The forms of addresses, for people.
     package var forms: String {
         let forms = all.map(\.form)
         return forms.dropLast().joined(separator: ", ") + ", or " + (forms.last ?? "")

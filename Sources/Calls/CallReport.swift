@@ -38,8 +38,5 @@ package struct CallReport: Sendable, Equatable {
 
     package init(_ event: Event, _ sentence: String? = nil) { (self.event, self.sentence) = (event, sentence) }
 
-    /// The last report of a call.
-    ///
-    /// - Parameter end: nil if this side left.
     package static func ended(_ end: CallEnd?) -> CallReport { CallReport(.ended(end), end.map { "\($0)" }) }
 }

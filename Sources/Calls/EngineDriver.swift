@@ -78,7 +78,6 @@ final class EngineDriver<Machine: Engine>: Sendable {
         return result
     }
 
-    /// Asks the engine without changing it.
     func read<Result: Sendable>(_ body: (Machine) -> Result) -> Result { state.withLock { body($0.engine) } }
 
     private func tick<Owner: AnyObject & Sendable>(

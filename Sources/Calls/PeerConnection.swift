@@ -68,17 +68,11 @@ final class PeerConnection: PeerDelegate {
         }
     }
 
-    /// Answers an offer of the other side.
     func answer(_ sdp: String) {
         perform { [self] loop in
             let negotiation: Negotiation
             do {
-                negotiation = try Negotiation(
-                    offer: SessionDescription(parsing: sdp),
-                    codecs: host.media.codecs,
-                    receives: other.receiver != nil,
-                    sound: .sound(receives: other.takesVoice)
-                )
+                negotiation = try host.negotiate(SessionDescription(parsing: sdp), receives: other.receiver != nil)
             } catch {
                 return end("has sent an offer that cannot be answered: \(error)", isFinal: true, in: loop)
             }
@@ -97,7 +91,6 @@ final class PeerConnection: PeerDelegate {
         return peer.map { begin($0, .peer($0.id, section: section, negotiation), agreement, at: loop.now) }
     }
 
-    /// Takes the other side's answer to the offer.
     func accept(_ sdp: String) {
         perform { [self] loop in
             guard case .offered(let id, let offer?) = stage.withLock(\.self) else { return }
@@ -266,6 +259,20 @@ final class PeerConnection: PeerDelegate {
         if case .over = stage.withLock({ exchange(&$0, with: .over) }) { return }
         other.receiver?.end()
         signalled(.ended(why: why, reason, isFinal: isFinal), self)
+    }
+}
+
+extension CallHost {
+    /// Agrees with an offer of the other side.
+    ///
+    /// - Parameter receives: whether this side takes the picture of the other one.
+    func negotiate(_ offer: SessionDescription, receives: Bool = false) throws(UnacceptableOffer) -> Negotiation {
+        try Negotiation(
+            offer: offer,
+            codecs: media.codecs,
+            receives: receives,
+            sound: .sound(receives: takesVoices)
+        )
     }
 }
 

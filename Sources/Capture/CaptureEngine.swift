@@ -60,7 +60,6 @@ struct CaptureEngine {
 
     private var source: Source
     private var phase: Phase
-    /// Actions to come, in their order.
     private var actions: [Action] = []
     /// Whether readers have a picture, of this process or the one before. It stays while no other one can be written.
     private var hasPicture: Bool

@@ -80,8 +80,6 @@ package struct CaptureLoop: ~Copyable {
     package var region: PixelRect? { session?.region }
 
     /// Runs until a signal or a request to stop. Sets the state `stopped` before it returns.
-    ///
-    /// - Parameter eachSecond: gets the statistics about once a second.
     package consuming func run(
         until signals: borrowing TerminationSignals,
         eachSecond: (CaptureStatistics) -> Void

@@ -52,7 +52,6 @@ struct CaptureSchedule {
     private var stripe = 0
 
     /// - Parameters:
-    ///   - interval: the time between two frames.
     ///   - hasDamage: whether the server reports damage. Without it the whole screen is polled.
     ///   - hasMotion: whether the server reports the pointer's motion, or the pointer does not matter.
     ///   - now: when the first look is due.
@@ -75,7 +74,6 @@ struct CaptureSchedule {
 
     func isSweepDue(at now: Instant) -> Bool { now >= sweepAt }
 
-    /// When the next look is due.
     var deadline: Instant {
         guard let lastLook else { return sweepAt }
         var deadline = max(sweepAt, lastLook + interval)
@@ -95,7 +93,6 @@ struct CaptureSchedule {
         return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
     }
 
-    /// Records a look, with its result.
     mutating func noteLook(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
         lastLook = now
         if look.takesDamage { isDamaged = false }

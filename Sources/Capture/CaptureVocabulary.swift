@@ -70,7 +70,6 @@ extension CaptureEngine {
         /// Read the events of the X server. The event `told` has `thenLook` as its `mayLook`.
         case drain(thenLook: Bool)
         case look(CaptureSchedule.Look)
-        /// Publish the picture of the look.
         case publish(replacingAll: Bool)
         /// Draw the next picture as a whole.
         case forgetPublished

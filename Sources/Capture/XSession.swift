@@ -6,7 +6,6 @@ import X11Capture
 
 /// All objects of one connection to the X server.
 final class XSession {
-    /// The result of a look at the screen.
     enum Finding: Equatable {
         case sourceLost
         case seen(Sight)
@@ -205,10 +204,8 @@ final class XSession {
         publishedPlace = nil
     }
 
-    /// The size of the picture: the region's, rounded up to even.
     private var pictureSize: PixelSize { region.size.roundedUpToEven }
 
-    /// The description of the present picture.
     var frameInfo: FrameInfo {
         FrameInfo(
             width: pictureSize.width,

@@ -14,7 +14,6 @@ package enum ControlledProcess: Equatable, Sendable {
     }
 }
 
-/// The reason why a command was not carried out.
 package enum ControlError: Error, Equatable, CustomStringConvertible {
     /// The process has ended, or has no socket.
     case gone(ControlledProcess)

@@ -28,7 +28,6 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// The encoded sound of the broadcast.
     package struct Sound: Codable, Sendable, Equatable {
         package var codec = "opus"
         /// The channels of the last packet; 0 before the first.
@@ -68,7 +67,6 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
-    /// A viewer that waits to be let in.
     package struct Knock: Codable, Sendable {
         package var id: Int
         /// The viewer's name in its own words; may be empty.
@@ -91,6 +89,17 @@ package struct SenderSnapshot: Codable, Sendable {
         case processor
         /// Viewers' links carry less than the set bitrate.
         case link
+    }
+
+    /// The work of the encoders in the last second.
+    package struct Work: Sendable {
+        /// Of the last frame, 0 (best) to 63; nil before the first.
+        package var quantizer: Int?
+        package var limit: Limit?
+        /// Nil while nobody gets it.
+        package var sound: Sound?
+
+        package init() {}
     }
 
     /// The calls that are not over, and the last ones that are.

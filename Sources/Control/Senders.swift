@@ -104,9 +104,7 @@ package struct Senders {
 
     /// The only sender with a call that is not over.
     ///
-    /// - Parameters:
-    ///   - name: the call's name for people.
-    ///   - isTold: whether messages may contain the name. A text that is not a call's name may be a secret.
+    /// - Parameter isTold: whether messages may contain the name. A text that is not a call's name may be a secret.
     package func holder(ofCall name: String, isTold: Bool) throws(ControlError) -> Int32 {
         func names(_ status: SenderSnapshot) -> [String] { status.calls.filter { $0.state != .ended }.map(\.name) }
         let reports = reports()

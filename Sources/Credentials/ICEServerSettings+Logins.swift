@@ -10,8 +10,6 @@ extension ICEServerSettings {
 
     /// Makes the reader that renews the secret from its file; nil if there is no file, or no server. Call it before the first thread starts,
     /// and before files are closed.
-    ///
-    /// - Parameter readerEnded: is called once if the file cannot be read any more.
     package func file(
         of secret: TURNSecret?,
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }

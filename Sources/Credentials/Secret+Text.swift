@@ -37,7 +37,6 @@ extension Secret {
     /// - Parameters:
     ///   - texts: of all now.
     ///   - what: the name of the files for people.
-    ///   - ended: is called once if the files cannot be read any more.
     ///   - isFit: whether a text can take the place of another one.
     package static func renewed(
         _ secrets: [Secret?],

@@ -22,7 +22,6 @@ package struct ServedCertificate: Sendable {
     /// - Parameters:
     ///   - certificate: a PEM file, with the chain.
     ///   - key: a PEM file.
-    ///   - readerEnded: is called once if the files cannot be looked at any more.
     init(certificate: String, key: String, readerEnded: @escaping @Sendable (NamedFiles.End) -> Void) throws {
         let renewal = Mutex(try CertificateRenewal(certificate: certificate, key: key))
         let files = try NamedFiles([certificate, key], "the certificate", ended: readerEnded)

@@ -6,8 +6,6 @@ import Posix
 extension ServerSettings {
     /// The certificate in use; nil for HTTP. Tells the fingerprint of one that browsers will ask about. Call it before the first thread
     /// starts, and before files are closed.
-    ///
-    /// - Parameter readerEnded: is called once if a certificate's files cannot be looked at any more.
     package func tls(
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void = { Console.note($0.sentence) }
     ) throws -> ServedCertificate? {

@@ -21,7 +21,6 @@ package final class TURNSecretFile: Sendable {
     private let files: NamedFiles
     private let isUnfit = Atomic(false)
     private let isClosed = Atomic(false)
-    /// Rung at the end.
     private let bell = Bell()
     private let thread = Mutex<Thread?>(nil)
 
@@ -61,13 +60,7 @@ package final class TURNSecretFile: Sendable {
     // MARK: - The thread
 
     private func run(_ renewed: () -> Void) {
-        while true {
-            let deadline: Instant = MonotonicClock.now() + Self.interval
-            while MonotonicClock.now() < deadline {
-                let rings = bell.count
-                if isClosed.load(ordering: .acquiring) { return }
-                bell.wait(while: rings, until: deadline)
-            }
+        while !bell.wait(until: MonotonicClock.now() + Self.interval, for: { isClosed.load(ordering: .acquiring) }) {
             switch look() {
             case .renewed:
                 Console.note("\(path) was renewed: new logins of TURN servers are made of the new secret")

@@ -97,7 +97,6 @@ package final class ClientMemory: Sendable {
         return Share(self, id)
     }
 
-    /// Begins to count for the client of a connection.
     func open(for client: ClientAddress, on channel: any Channel) -> Share {
         // Later: the handlers of another connection are running now.
         open(for: client.network) { channel.eventLoop.execute { channel.cut() } }

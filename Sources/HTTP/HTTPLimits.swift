@@ -1,4 +1,3 @@
-/// The limits of a server for its clients.
 package struct HTTPLimits: Sendable {
     /// Connections at once. Further ones are closed before they cost anything.
     package var connections = 512

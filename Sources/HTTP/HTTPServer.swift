@@ -10,8 +10,6 @@ import Posix
 /// Responses leave on that thread. So make a server before its responders, and close it after them. Close its listeners
 /// before the responders.
 package final class HTTPServer: Sendable {
-    package typealias Limits = HTTPLimits
-
     /// A socket that accepts connections until it is closed.
     package struct Listener: Sendable {
         /// Its port, chosen by the system if the address left it open.
@@ -28,7 +26,7 @@ package final class HTTPServer: Sendable {
     }
 
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    private let limits: Limits
+    private let limits: HTTPLimits
     private let connections: Connections
     /// The bytes that wait for clients, over all connections. A service that keeps data for clients may count them here
     /// too.
@@ -37,7 +35,7 @@ package final class HTTPServer: Sendable {
     /// Starts the thread.
     ///
     /// - Parameter proxies: addresses of web proxies that are trusted to name the client of a request.
-    package init(limits: Limits = Limits(), proxies: [AddressRange] = []) {
+    package init(limits: HTTPLimits = HTTPLimits(), proxies: [AddressRange] = []) {
         self.limits = limits
         connections = Connections(limits, proxies: proxies)
         memory = ClientMemory(limit: limits.unread, ofOneNetwork: limits.unreadOfOneNetwork)

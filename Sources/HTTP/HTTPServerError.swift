@@ -1,4 +1,3 @@
-/// The reason why a server does not serve.
 package enum HTTPServerError: Error, CustomStringConvertible {
     case cannotListen(ListenAddress, reason: String)
     case certificate(file: String, reason: String)

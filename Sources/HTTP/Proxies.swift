@@ -8,10 +8,6 @@ extension [AddressRange] {
 
     /// The client of a request. Each proxy appends the address of its own client to `X-Forwarded-For`. So the client is
     /// the last address of that list that is not a proxy. The client itself may have written the ones before.
-    ///
-    /// - Parameters:
-    ///   - peer: the other end of the connection.
-    ///   - fields: the values of all `X-Forwarded-For` fields.
     package func client(of peer: ClientAddress, forwardedFor fields: [String]) -> ClientAddress {
         var client = peer
         var named = fields.joined(separator: ",").split(separator: ",")[...]

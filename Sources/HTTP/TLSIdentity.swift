@@ -24,9 +24,6 @@ package struct TLSIdentity: Sendable {
         try self.init(PEM(file: certificate), PEM(file: key))
     }
 
-    /// - Parameters:
-    ///   - certificate: with its chain.
-    ///   - key: of that certificate.
     init(_ certificate: PEM, _ key: PEM) throws(HTTPServerError) {
         let chain: [NIOSSLCertificate]
         do {

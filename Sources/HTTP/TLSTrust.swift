@@ -21,7 +21,6 @@ package struct TrustedCertificates: Sendable {
     }
 }
 
-/// The certificates that a client of TLS trusts.
 package struct TLSTrust: Sendable {
     package enum Application: String, Sendable {
         case http = "http/1.1"

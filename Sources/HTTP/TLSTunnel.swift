@@ -12,6 +12,7 @@ package final class TLSTunnel: Sendable {
     package let port: UInt16
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
+    private let shared: Shared
 
     /// Begins to accept connections.
     ///
@@ -19,14 +20,14 @@ package final class TLSTunnel: Sendable {
     ///   - host: a name or an address that the server's certificate must have.
     ///   - loopback: the address at which it accepts connections, 127.0.0.1 or ::1.
     ///   - openTimeout: the longest time of the connection to the server, with its handshake.
-    ///   - failed: called on the tunnel's thread each time the server cannot be reached, with the reason.
+    ///   - failed: called on the tunnel's thread when the server cannot be reached for another reason than before.
     package init(
         to host: String,
         port: UInt16,
         from loopback: String,
         _ trust: TLSTrust,
         openTimeout: Duration = .seconds(5),
-        failed: @escaping @Sendable (WebClientError) -> Void
+        failed: @escaping @Sendable (WebClientError) -> Void = { _ in }
     ) throws(HTTPServerError) {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let shared = Shared(WebOrigin(.https, host: host, port: port), trust, TimeAmount(openTimeout), failed)
@@ -40,9 +41,12 @@ package final class TLSTunnel: Sendable {
             try? group.syncShutdownGracefully()
             throw .cannotListen(ListenAddress(host: loopback, port: 0), reason: reason(error))
         }
-        self.group = group
+        (self.group, self.shared) = (group, shared)
         self.port = UInt16(listener.localAddress?.port ?? 0)
     }
+
+    /// Why the server could not be reached last; nil if it always could.
+    package var failure: WebClientError? { shared.failure.withLock(\.self) }
 
     /// Cuts all connections and ends the thread. Call it once, from another thread.
     package func close() { try? group.syncShutdownGracefully() }
@@ -53,6 +57,7 @@ package final class TLSTunnel: Sendable {
         private let openTimeout: TimeAmount
         private let failed: @Sendable (WebClientError) -> Void
         private let count = Atomic(0)
+        let failure = Mutex<WebClientError?>(nil)
 
         init(
             _ server: WebOrigin,
@@ -75,7 +80,7 @@ package final class TLSTunnel: Sendable {
             near.closeFuture.whenComplete { _ in isGone.value = true }
             let fail: @Sendable (any Error) -> Void = { [self] error in
                 // A client that gives up says nothing about the server.
-                if !isGone.value { failed(WebClientError(error, of: server)) }
+                if !isGone.value { note(WebClientError(error, of: server)) }
                 near.close(promise: nil)
             }
             let deadline = NIODeadline.now() + openTimeout
@@ -97,6 +102,10 @@ package final class TLSTunnel: Sendable {
                 near.closeFuture.whenComplete { _ in far.close(promise: nil) }
             }
             return near.eventLoop.makeSucceededVoidFuture()
+        }
+
+        private func note(_ error: WebClientError) {
+            if failure.withLock({ exchange(&$0, with: error) }) != error { failed(error) }
         }
     }
 }

@@ -30,7 +30,6 @@ package final class WebClient: Sendable {
         }
     }
 
-    /// A request that may be cancelled.
     package struct Pending: Sendable {
         fileprivate let exchange: EventLoopPromise<Response>
 

@@ -4,7 +4,6 @@ import NIOPosix
 import NIOSSL
 
 extension WebClientError {
-    /// The error for a failure of SwiftNIO.
     init(_ error: any Error, of origin: WebOrigin) {
         self =
             switch error {

@@ -48,9 +48,6 @@ package final class NamedFiles: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - questions: the pipe to the helper.
-    ///   - answers: the pipe from it.
     package init(
         _ paths: [String],
         _ what: String,

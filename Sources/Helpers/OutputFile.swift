@@ -5,8 +5,6 @@ package import Posix
 package enum OutputFile {
     /// Writes a file in one step: a program that reads it early finds what it held before, or all of the new. If the path
     /// names something else than a plain file, such as `/dev/stdout`, that is written to directly.
-    ///
-    /// - Parameter body: writes to the file that it gets.
     package static func replace(_ path: String, _ body: (borrowing FileDescriptor) throws -> Void) throws {
         var info = stat()
         let isReplaced = stat(path, &info) != 0 || info.st_mode & S_IFMT == S_IFREG

@@ -313,9 +313,9 @@ extension Candidate {
             priority: candidate.pointee.priority,
             address: address,
             port: port,
-            kind: kind,
-            related: base.map { Related(address: $0.0, port: $0.1) }
+            kind: kind
         )
+        related = base.map { Related(address: $0.0, port: $0.1) }
     }
 
     private static func text(_ address: inout NiceAddress) -> (String, UInt16) {

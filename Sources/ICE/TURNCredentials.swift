@@ -1,5 +1,5 @@
 internal import CNice
-internal import COpenSSL
+import FoundationEssentials
 import Time
 
 /// The login of this machine, or of a viewer, at a TURN server.
@@ -19,14 +19,8 @@ package enum TURNCredentials: Equatable, Sendable {
         case .password(let username, let password): return (username, password)
         case .secret(let secret, let lifetime):
             let username = "\(now + UInt64(lifetime.seconds)):oriel"
-            return (username, base64(hmacSHA1(of: Array(username.utf8), key: Array(secret.current.utf8))))
+            let code = hmacSHA1(of: Array(username.utf8), key: Array(secret.current.utf8))
+            return (username, Data(code).base64EncodedString())
         }
     }
-}
-
-/// RFC 4648 §4.
-private func base64(_ bytes: [UInt8]) -> String {
-    var text = [UInt8](repeating: 0, count: (bytes.count + 2) / 3 * 4 + 1)
-    let length = EVP_EncodeBlock(&text, bytes, Int32(bytes.count))
-    return String(decoding: text.prefix(Int(length)), as: UTF8.self)
 }

@@ -50,29 +50,13 @@ package struct Demand: Sendable, Equatable {
     /// unknown.
     package var linkRate: Int?
     /// Whether the next frames measure the links, whose rate is unknown. They should be small.
-    package var measuresLink: Bool
+    package var measuresLink = false
     /// Whether all frames must have the rendition's size.
-    package var keepsSize: Bool
-
-    package init(
-        isWanted: Bool,
-        keyframeAt: Instant? = nil,
-        keyframeInterval: Duration? = nil,
-        isFullUntil: Instant? = nil,
-        limit: Int? = nil,
-        linkRate: Int? = nil,
-        measuresLink: Bool = false,
-        keepsSize: Bool = false
-    ) {
-        self.isWanted = isWanted
-        self.keyframeAt = keyframeAt
-        self.keyframeInterval = keyframeInterval
-        self.isFullUntil = isFullUntil
-        self.limit = limit
-        self.linkRate = linkRate
-        self.measuresLink = measuresLink
-        self.keepsSize = keepsSize
-    }
+    package var keepsSize = false
 
     package static let none = Demand(isWanted: false)
+}
+
+extension Demand {
+    package init(isWanted: Bool) { self.init(isWanted: isWanted, keepsSize: false) }
 }

@@ -15,7 +15,6 @@ final class LocalNetwork {
     /// When a group of changes is taken to be complete.
     private(set) var deadline: Instant?
 
-    /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
     init(in loop: ICELoop, _ suspends: SuspendWatch?) {
         addresses = Self.current
         // Without it, peers have to come again after a change.

@@ -6,7 +6,6 @@ package import WebRTC
 
 /// One peer on the network thread: its transport, and its session.
 package final class Peer {
-    /// An event of a peer, for the code that added it.
     package enum Signal {
         /// This side's description for the peer is ready: the local candidates are known, or enough of them, or the time is up.
         case gathered(TransportParameters, StreamBundle)
@@ -30,7 +29,6 @@ package final class Peer {
         let streams: StreamBundle
         /// The streams that the peer sends; nil for none.
         let incoming: IncomingBundle?
-        /// The audience of the sent streams.
         let audience: Audience
     }
 
@@ -83,7 +81,6 @@ package final class Peer {
 
     /// Whether it gets the picture. A peer without it only shows its own, or hears.
     var getsPicture: Bool { agreement.video?.isSent ?? false }
-    /// Whether it wants the sound.
     var getsSound: Bool { agreement.sound?.isSent ?? false }
     private var sendsPicture: Bool { agreement.video?.isReceived ?? false }
     /// Whether it may be heard, if somebody lets it speak.
@@ -141,7 +138,6 @@ package final class Peer {
     /// When the peer must be looked at; nil if only an event changes it.
     var nextDeadline: Instant? { earliest(deadline, transport.deadline) }
 
-    /// The figures of its link and its feedback.
     func linkReport(at now: Instant) -> PeerRouter.LinkReport {
         let estimate = isConnected ? session.streams.linkRate : nil
         return PeerRouter.LinkReport(

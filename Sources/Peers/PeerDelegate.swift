@@ -11,9 +11,3 @@ package protocol PeerDelegate: AnyObject, Sendable {
     /// A packet of the sound that the peer sends by its agreement.
     func peer(_ id: ParticipantID, said packet: ReceivedSound)
 }
-
-extension PeerDelegate {
-    package func peer(_ id: ParticipantID, sent frame: ReceivedFrame) {}
-
-    package func peer(_ id: ParticipantID, said packet: ReceivedSound) {}
-}

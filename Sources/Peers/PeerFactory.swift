@@ -16,7 +16,6 @@ struct PeerFactory {
     var random = SystemRandomNumberGenerator()
     private var lastNumber: Int
 
-    /// - Parameter suspends: tells when the machine was suspended; nil if nothing does.
     init(_ configuration: PeerGroup.Configuration, identity: DTLSIdentity, loop: ICELoop, suspends: SuspendWatch?) {
         (self.identity, self.loop, ice) = (identity, loop, configuration.ice)
         network = LocalNetwork(in: loop, suspends)
@@ -28,9 +27,7 @@ struct PeerFactory {
         return ParticipantID(lastNumber)
     }
 
-    /// - Parameters:
-    ///   - trickles: whether the peer is told of one candidate as soon as that is known.
-    ///   - servers: of STUN and TURN, beside those of all peers.
+    /// - Parameter servers: of STUN and TURN, beside those of all peers.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     func transport(
         isControlling: Bool,
@@ -44,7 +41,6 @@ struct PeerFactory {
         return PeerTransport(agents, identity: identity, trickles: trickles, addresses: network.addresses, now: now)
     }
 
-    /// - Parameter sources: the packets of each stream.
     mutating func bundle(
         _ sources: [(parameters: OutgoingStream.Parameters, history: PacketHistory)],
         _ pace: Pacer.Pace,

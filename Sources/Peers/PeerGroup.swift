@@ -16,12 +16,10 @@ package final class PeerGroup: MediaSink {
         /// asked for each offer; a peer whose offer asks for sound gets it anyway.
         package let media: SentMedia
         package let ice: ICEAgent.Configuration
-        /// The number of the first peer.
         package var firstNumber = 1
         // The next three are called on the network thread.
         /// The machine has other addresses than before.
         package var addressesChanged: @Sendable (Set<String>) -> Void = { _ in }
-        /// The machine was suspended for so long.
         package var suspended: @Sendable (Duration) -> Void = { _ in }
         /// A peer has waited for a STUN or TURN server in vain, or does without one that is silent.
         package var serversDoubted: @Sendable () -> Void = {}
@@ -43,7 +41,6 @@ package final class PeerGroup: MediaSink {
         var silentServers: [ICEServer] = []
     }
 
-    /// The state that the threads share.
     private struct Shared: ~Copyable {
         var work = Work()
         /// Renditions with receivers, also with ones that have no path yet.
@@ -91,14 +88,13 @@ package final class PeerGroup: MediaSink {
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         shared.withLock { shared in
             guard shared.renditionsInUse.contains(rendition) else { return .none }
-            return Demand(
-                isWanted: true,
-                keyframeAt: shared.keyframeRequests[rendition]?.nextDeadline,
-                isFullUntil: shared.capacities[rendition]?.isFullUntil,
-                limit: shared.capacities[rendition]?.limit,
-                linkRate: shared.capacities[rendition]?.linkRate,
-                measuresLink: shared.capacities[rendition]?.measuresLink ?? false
-            )
+            var demand = Demand(isWanted: true)
+            demand.keyframeAt = shared.keyframeRequests[rendition]?.nextDeadline
+            guard let capacity = shared.capacities[rendition] else { return demand }
+            demand.isFullUntil = capacity.isFullUntil
+            (demand.limit, demand.linkRate) = (capacity.limit, capacity.linkRate)
+            demand.measuresLink = capacity.measuresLink
+            return demand
         }
     }
 
@@ -107,7 +103,7 @@ package final class PeerGroup: MediaSink {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         let now: Instant = MonotonicClock.now()
         let rendition = frame.rendition
-        let wakeSender = shared.withLock { shared -> (@Sendable () -> Void)? in
+        change { shared in
             if frame.isKeyframe {
                 shared.incomplete.remove(rendition)
                 // A keyframe that is dropped counts too: the next one would be dropped as well.
@@ -116,18 +112,16 @@ package final class PeerGroup: MediaSink {
             guard shared.work.frames.count < Self.frameLimit, !shared.incomplete.contains(rendition) else {
                 shared.incomplete.insert(rendition)
                 shared.keyframeRequests[rendition, default: KeyframeRequests()].request()
-                return shared.wakeSender
+                return true
             }
             shared.work.frames.append((bytes, frame))
-            return nil
+            return false
         }
-        wakeSender?()
         waker.wake()
     }
 
     package func soundDemand(at now: Instant) -> SoundDemand { shared.withLock { $0.soundDemand } }
 
-    /// Sends a packet of sound to all peers that get it.
     package func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let packet = packet.withUnsafeBufferPointer { Array($0) }
         shared.withLock { shared in
@@ -200,36 +194,34 @@ package final class PeerGroup: MediaSink {
     }
 
     func publish(_ statuses: [PeerStatus], _ totals: PeerTotals, _ renditions: Set<Rendition.ID>) {
-        let wakeSender = shared.withLock { shared in
-            let isNews = shared.renditionsInUse != renditions
-            shared.statuses = statuses
-            shared.totals = totals
-            shared.renditionsInUse = renditions
-            return isNews ? shared.wakeSender : nil
+        change { shared in
+            (shared.statuses, shared.totals) = (statuses, totals)
+            return exchange(&shared.renditionsInUse, with: renditions) != renditions
         }
-        wakeSender?()
     }
 
     func publish(_ capacities: [Rendition.ID: RenditionCapacity], _ soundDemand: SoundDemand) {
-        let wakeSender = shared.withLock { shared in
+        change { shared in
             defer { (shared.capacities, shared.soundDemand) = (capacities, soundDemand) }
             // Full or not, a sender that has something to encode looks by itself.
-            let isNews =
-                soundDemand != shared.soundDemand
+            return soundDemand != shared.soundDemand
                 || capacities.contains { id, capacity in
                     let before = shared.capacities[id]
                     return capacity.limit != before?.limit || capacity.measuresLink != before?.measuresLink
                 }
-            return isNews ? shared.wakeSender : nil
         }
-        wakeSender?()
     }
 
     func request(_ keyframes: [Rendition.ID]) {
-        let wakeSender = shared.withLock { shared in
+        change { shared in
             for id in keyframes { shared.keyframeRequests[id, default: KeyframeRequests()].request() }
-            return shared.wakeSender
+            return true
         }
+    }
+
+    /// Wakes the sender if the change is news for it.
+    private func change(_ isNews: (inout Shared) -> Bool) {
+        let wakeSender = shared.withLock { isNews(&$0) ? $0.wakeSender : nil }
         wakeSender?()
     }
 }

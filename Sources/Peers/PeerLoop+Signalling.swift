@@ -81,7 +81,6 @@ extension PeerLoop {
         return peer
     }
 
-    /// Takes an offer back.
     package func withdrawOffer(_ id: ParticipantID) { offers.removeAll { $0.id == id } }
 
     /// The packets of streams. A stream that is not sent has none, and only reports.

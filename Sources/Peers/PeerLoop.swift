@@ -12,13 +12,10 @@ package final class PeerLoop {
         let now: Instant
         /// Whether the capacities of links are published.
         var looksAtLinks = false
-        /// Whether frames were appended.
         var hasNewFrames = false
-        /// Whether packets of sound were appended.
         var hasNewSound = false
         /// Whether statuses are published at once.
         var hasChanged = false
-        /// Events of peers.
         var signals: [(peer: Peer, signal: Peer.Signal)] = []
     }
 
@@ -165,7 +162,6 @@ package final class PeerLoop {
         round.hasChanged = true
     }
 
-    /// Lets peers receive and send.
     private func poll() {
         for peer in peers where peer.end == nil {
             // A pause may come at any time, also while packets go to other peers.

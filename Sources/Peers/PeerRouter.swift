@@ -227,7 +227,6 @@ struct PeerRouter {
         return loads.mapValues { RenditionCapacity($0.links, isMeasuring: $0.isMeasuring, most: target, at: now) }
     }
 
-    /// The demand of the peers for sound.
     var soundDemand: SoundDemand {
         let listeners = routes.values.filter { $0.hears && $0.link.isConnected }
         return SoundDemand(

@@ -3,7 +3,6 @@ package import Media
 import RTP
 import Time
 
-/// The status of a peer.
 package struct PeerStatus: Sendable {
     package let id: ParticipantID
     /// Nil if it gets no picture.

@@ -36,9 +36,7 @@ extension PeerTransport {
 
         /// Begins one.
         ///
-        /// - Parameters:
-        ///   - addresses: the machine's present ones.
-        ///   - credentials: this side's; nil for new ones.
+        /// - Parameter credentials: this side's; nil for new ones.
         /// - Returns: nil if no UDP port is free, or the machine has no address.
         func begin(from addresses: Set<String>, _ credentials: ICECredentials? = nil) -> Way? {
             let mailbox = Mailbox()

@@ -58,9 +58,7 @@ package final class PeerTransport {
     private var told: (candidates: [Candidate], isComplete: Bool)?
     var remote: (credentials: ICECredentials?, candidates: [Candidate]) = (nil, [])
 
-    /// - Parameters:
-    ///   - trickles: whether the peer is told as soon as one candidate is known, and of others later.
-    ///   - addresses: the machine's present ones.
+    /// - Parameter trickles: whether the peer is told as soon as one candidate is known, and of others later.
     /// - Returns: nil if no UDP port is free, or the machine has no address.
     init?(
         _ agents: Agents,
@@ -79,13 +77,15 @@ package final class PeerTransport {
 
     /// This side's credentials of the current generation, and the candidates gathered so far; nil without memory.
     package var local: TransportParameters? {
-        newest.agent.credentials.map {
-            TransportParameters(
-                credentials: $0,
+        newest.agent.credentials.map { credentials in
+            let candidates = newest.agent.candidates
+            var local = TransportParameters(
+                credentials: credentials,
                 fingerprints: [identity.fingerprint],
-                candidates: newest.agent.candidates,
-                isTrickling: !(told?.isComplete ?? true)
+                candidates: candidates
             )
+            local.isTrickling = !(told?.isComplete ?? true)
+            return local
         }
     }
 
@@ -165,7 +165,6 @@ package final class PeerTransport {
     /// Prepares another generation of ICE, with an agent of its own (RFC 8445 §9). `local` describes it when it has gathered. The path in use
     /// stays until the new one stands.
     ///
-    /// - Parameter addresses: the machine's present ones.
     /// - Returns: whether it is under way.
     func propose(from addresses: Set<String>, at now: Instant) -> Bool {
         guard remote.credentials != nil, !isProposing, let way = agents.begin(from: addresses) else { return false }
@@ -199,7 +198,7 @@ package final class PeerTransport {
     func takeEvents(at now: Instant) -> [Event] {
         tick(at: now)
         var events: [Event] = []
-        take(&way.mailbox.events) { event in
+        for event in exchange(&way.mailbox.events, with: []) {
             switch event {
             case .connected: events.append(.connected)
             case .failed: hasFailed = true
@@ -209,7 +208,7 @@ package final class PeerTransport {
             }
         }
         if let next = successor?.way {
-            take(&next.mailbox.events) { event in
+            for event in exchange(&next.mailbox.events, with: []) {
                 switch event {
                 case .connected:
                     if way.agent === next.agent { break }
@@ -227,12 +226,6 @@ package final class PeerTransport {
             events.append(.failed)
         }
         return events
-    }
-
-    private func take(_ events: inout [ICEEvent], _ body: (ICEEvent) -> Void) {
-        let taken = events
-        events = []
-        for event in taken { body(event) }
     }
 
     var path: (local: Candidate, remote: Candidate)? { way.agent.path }

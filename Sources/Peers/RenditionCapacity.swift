@@ -3,7 +3,6 @@ package import Time
 
 /// The capacity of the links of a rendition's peers, which all get one encode.
 package struct RenditionCapacity: Equatable, Sendable {
-    /// One peer's link.
     package struct Link {
         /// The capacity, in bits a second.
         var estimate: Double

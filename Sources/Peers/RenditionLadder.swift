@@ -4,7 +4,6 @@ import Time
 /// Decides which rung of the ladder each peer gets, by the capacity of its link. No peer waits for a much worse link, and no bad link gets
 /// more than it carries. A rung is encoded only while a peer is on it. Sans-IO.
 struct RenditionLadder {
-    /// The figures of a peer's link.
     struct Link {
         var peer: ParticipantID
         /// The capacity, in bits a second; nil if it was not measured.

@@ -73,20 +73,22 @@ package struct BlockSet: Equatable, Sendable {
 
     /// Adds the blocks of a set of the same picture.
     package mutating func formUnion(_ other: BlockSet) {
-        precondition(other.size == size && other.side == side, "of another picture")
-        for index in words.indices { words[index] |= other.words[index] }
+        combine(other) { $0 |= $1 }
     }
 
     /// Removes the blocks of a set of the same picture.
     package mutating func subtract(_ other: BlockSet) {
-        precondition(other.size == size && other.side == side, "of another picture")
-        for index in words.indices { words[index] &= ~other.words[index] }
+        combine(other) { $0 &= ~$1 }
     }
 
     /// Removes the blocks that are not in a set of the same picture.
     package mutating func formIntersection(_ other: BlockSet) {
+        combine(other) { $0 &= $1 }
+    }
+
+    private mutating func combine(_ other: BlockSet, _ operation: (inout UInt64, UInt64) -> Void) {
         precondition(other.size == size && other.side == side, "of another picture")
-        for index in words.indices { words[index] &= other.words[index] }
+        for index in words.indices { operation(&words[index], other.words[index]) }
     }
 
     /// The smallest rectangle around all blocks, in pixels; empty if there are none.
@@ -146,10 +148,8 @@ package struct BlockSet: Equatable, Sendable {
 
     package func pixels(columns: Range<Int>, rows: Range<Int>) -> PixelRect {
         PixelRect(
-            x: columns.lowerBound * side,
-            y: rows.lowerBound * side,
-            width: min(columns.upperBound * side, size.width) - columns.lowerBound * side,
-            height: min(rows.upperBound * side, size.height) - rows.lowerBound * side
+            columns: columns.lowerBound * side..<min(columns.upperBound * side, size.width),
+            rows: rows.lowerBound * side..<min(rows.upperBound * side, size.height)
         )
     }
 

@@ -10,6 +10,10 @@ package struct PixelRect: Equatable, Hashable, Sendable {
         self.size = PixelSize(width: width, height: height)
     }
 
+    package init(columns: Range<Int>, rows: Range<Int>) {
+        self.init(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
+    }
+
     /// All of a picture of `size`.
     package init(_ size: PixelSize) {
         self.init(x: 0, y: 0, width: size.width, height: size.height)
@@ -18,6 +22,8 @@ package struct PixelRect: Equatable, Hashable, Sendable {
     package var width: Int { size.width }
     package var height: Int { size.height }
     package var isEmpty: Bool { size.isEmpty }
+    package var columns: Range<Int> { x..<x + width }
+    package var rows: Range<Int> { y..<y + height }
 
     package func moved(x: Int, y: Int) -> PixelRect {
         PixelRect(x: self.x + x, y: self.y + y, width: width, height: height)
@@ -41,14 +47,7 @@ package struct PixelRect: Equatable, Hashable, Sendable {
 
     /// The smallest rectangle around this one whose edges are all even, as 4:2:0 chroma needs.
     package var expandedToEven: PixelRect {
-        let left = x & ~1
-        let top = y & ~1
-        return PixelRect(
-            x: left,
-            y: top,
-            width: (x - left + width + 1) & ~1,
-            height: (y - top + height + 1) & ~1
-        )
+        PixelRect(columns: x & ~1..<(x + width + 1) & ~1, rows: y & ~1..<(y + height + 1) & ~1)
     }
 
     /// The largest rectangle with even edges that keeps the shape of `content`, in the middle of `frame`.

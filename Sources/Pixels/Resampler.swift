@@ -15,9 +15,7 @@ struct Resampler: Sendable {
 
     /// The part of the output that depends on a part of the input.
     func affected(by part: PixelRect) -> PixelRect {
-        let x = horizontal.affected(by: part.x..<part.x + part.width)
-        let y = vertical.affected(by: part.y..<part.y + part.height)
-        return PixelRect(x: x.lowerBound, y: y.lowerBound, width: x.count, height: y.count)
+        PixelRect(columns: horizontal.affected(by: part.columns), rows: vertical.affected(by: part.rows))
     }
 
     /// Computes a part of the output, which is not empty.
@@ -26,13 +24,13 @@ struct Resampler: Sendable {
     ///   - rows: The whole input, with 1 byte a sample of luma or 2 of chroma.
     ///   - output: The whole output.
     func resample(_ rows: Rows, sampleBytes: Int, part: PixelRect, to output: MutableRows) {
-        let columns = part.x..<part.x + part.width
+        let columns = part.columns
         let support = horizontal.support(of: columns)
         let resample = sampleBytes == 1 ? pixels_resample_luma : pixels_resample_chroma
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: source.width * sampleBytes) { blended in
             let blended = blended.baseAddress!
             let start = support.lowerBound * sampleBytes
-            for y in part.y..<part.y + part.height {
+            for y in part.rows {
                 vertical.weights.withUnsafeBufferPointer { weights in
                     pixels_blend_rows(
                         rows[Int(vertical.first[y])] + start,

@@ -165,24 +165,16 @@ package struct Rescaler: Sendable {
 extension PixelRect {
     /// The smallest rectangle around this one with edges at multiples of `from`, in a picture scaled by `to / from`.
     fileprivate func scaledOutwards(from: Int, to: Int) -> PixelRect {
-        let left = x / from * to
-        let top = y / from * to
-        return PixelRect(
-            x: left,
-            y: top,
-            width: (x + width + from - 1) / from * to - left,
-            height: (y + height + from - 1) / from * to - top
-        )
+        func scaled(_ range: Range<Int>) -> Range<Int> {
+            range.lowerBound / from * to..<(range.upperBound + from - 1) / from * to
+        }
+        return PixelRect(columns: scaled(columns), rows: scaled(rows))
     }
 
     fileprivate func union(_ other: PixelRect) -> PixelRect {
-        let left = min(x, other.x)
-        let top = min(y, other.y)
-        return PixelRect(
-            x: left,
-            y: top,
-            width: max(x + width, other.x + other.width) - left,
-            height: max(y + height, other.y + other.height) - top
+        PixelRect(
+            columns: min(x, other.x)..<max(columns.upperBound, other.columns.upperBound),
+            rows: min(y, other.y)..<max(rows.upperBound, other.rows.upperBound)
         )
     }
 }

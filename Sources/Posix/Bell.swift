@@ -36,5 +36,18 @@ package final class Bell: Sendable {
         posix_futex_wait(address, count, &time)
     }
 
+    /// Waits until something is so: looks now, and after each ring. Without a deadline it waits for ever.
+    ///
+    /// - Returns: whether it is so by the deadline.
+    @discardableResult
+    package func wait(until deadline: Instant? = nil, for isSo: () -> Bool) -> Bool {
+        while true {
+            let rings = count
+            if isSo() { return true }
+            if let deadline, MonotonicClock.now() >= deadline { return false }
+            wait(while: rings, until: deadline)
+        }
+    }
+
     var address: UnsafePointer<UInt32> { UnsafePointer(UnsafeRawPointer(word).assumingMemoryBound(to: UInt32.self)) }
 }

@@ -87,21 +87,20 @@ package final class Mapping {
     package func wake(_ offset: Int, most: Int32 = .max) -> Int32 { posix_futex_wake(word(offset), most) }
 
     /// Sleeps while the 32-bit word at `offset` is `expected`, at the longest until `deadline`. May return early.
-    package func wait(_ offset: Int, while expected: UInt32, until deadline: Instant) {
-        var time = timespec(deadline)
-        if posix_futex_wait(word(offset), expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
-    }
-
-    /// The same, but only sleeps while `bell` was rung `count` times. If the kernel cannot wait for two words, it looks
-    /// at the bell every 30 ms.
+    ///
+    /// - Parameter bell: a bell, and its count of rings. A further ring ends the sleep. If the kernel cannot wait for
+    ///   two words, it looks at the bell every 30 ms.
     package func wait(
         _ offset: Int,
         while expected: UInt32,
-        or bell: Bell,
-        while count: UInt32,
+        or bell: (Bell, UInt32)? = nil,
         until deadline: Instant
     ) {
         var time = timespec(deadline)
+        guard let (bell, count) = bell else {
+            if posix_futex_wait(word(offset), expected, &time) == EFAULT { MonotonicClock.sleep(until: deadline) }
+            return
+        }
         let result = withUnsafeTemporaryAllocation(of: posix_futex.self, capacity: 2) { futexes in
             futexes[0] = posix_futex(word: word(offset), expected: expected)
             futexes[1] = posix_futex(word: bell.address, expected: count)

@@ -10,12 +10,12 @@ package struct Sandbox: Sendable {
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
     package var socketFamilies: [Int32]
     /// Whether to allow connections from outside.
-    package var mayListen: Bool
+    package var mayListen = false
     /// Whether to allow memory segments of System V (shmget).
-    package var sharesSegments: Bool
+    package var sharesSegments = false
     /// Whether to allow other programs to be started and interrupted, and an open terminal to be read. The programs
     /// have the same sandbox.
-    package var startsPrograms: Bool
+    package var startsPrograms = false
 
     /// Paths that libraries read by themselves. Dispatch looks after its threads in `/proc/TID`, which is not below
     /// `/proc/self`, and traps if it cannot. Other processes of this user are visible there, but not their memory. The
@@ -27,22 +27,6 @@ package struct Sandbox: Sendable {
         "/etc/pki/tls/certs/ca-bundle.crt", "/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager",
         "/run/resolvconf",
     ]
-
-    package init(
-        writable: String?,
-        readable: [String]?,
-        socketFamilies: [Int32],
-        mayListen: Bool = false,
-        sharesSegments: Bool = false,
-        startsPrograms: Bool = false
-    ) {
-        self.writable = writable
-        self.readable = readable
-        self.socketFamilies = socketFamilies
-        self.mayListen = mayListen
-        self.sharesSegments = sharesSegments
-        self.startsPrograms = startsPrograms
-    }
 
     /// Restricts files and filters calls. Enter the sandbox before the first thread starts: Landlock binds the calling
     /// thread, and threads that it starts later.
@@ -144,6 +128,12 @@ package struct Sandbox: Sendable {
         let error = SystemError(part, code: code)
         guard [ENOSYS, EOPNOTSUPP, EPERM, EACCES].contains(code) else { throw error }
         report("this system does not let Oriel restrict itself by \(part) (\(error.reason)): going on without")
+    }
+}
+
+extension Sandbox {
+    package init(writable: String?, readable: [String]?, socketFamilies: [Int32]) {
+        (self.writable, self.readable, self.socketFamilies) = (writable, readable, socketFamilies)
     }
 }
 

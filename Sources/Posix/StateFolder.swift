@@ -27,7 +27,10 @@ package struct StateFolder: Sendable {
         path = "\(state)/oriel"
     }
 
-    package static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    /// A variable of the environment; nil if it is not set, or empty.
+    package static func environment(_ name: String) -> String? {
+        getenv(name).flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
+    }
 
     private init(path: String) { self.path = path }
 

@@ -8,7 +8,6 @@ import Talk
 
 /// What commands ask about people and their rights.
 extension SenderCommands {
-    /// Lets in somebody that knocks, or turns it away.
     func answer(_ knock: Int, _ answer: KnockAnswer) -> SenderReply {
         guard access.asks else {
             return .refused(reason: "the sender lets in everybody: start it with --accept ask")
@@ -37,7 +36,6 @@ extension SenderCommands {
         return .done(visitor: calls.participants.kick(id, by: access).map { Visitor($0) })
     }
 
-    /// Lets a participant speak, or forbids it.
     func talk(_ id: ParticipantID, isOn: Bool) -> SenderReply {
         guard let talk else { return .refused(reason: "no viewer is heard here: start it with --talkback ask") }
         guard calls.participants[id] != nil else { return .refused(reason: "no viewer \(id) looks in") }

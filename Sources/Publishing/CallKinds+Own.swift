@@ -8,7 +8,6 @@ extension CallKinds {
     /// The kinds of a sender, with what the calls of its start need beside their addresses.
     ///
     /// - Parameters:
-    ///   - introduction: for the other members of rooms.
     ///   - token: of the WHIP server.
     ///   - secrets: of the Janus server.
     init(

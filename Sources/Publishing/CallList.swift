@@ -9,18 +9,14 @@ struct CallList {
         /// Calls have numbers of their own, from 1: one may end and be begun again.
         let number: Int
         let call: CallPlan
-        fileprivate(set) var state = SenderSnapshot.Call.State.joining
-        /// Why it is away, or has ended; nil if it was left.
-        fileprivate(set) var reason: String?
-        /// Nil before its end.
-        fileprivate(set) var exitCode: Int32?
+        /// Its time in the state is `since` instead.
+        fileprivate(set) var status: SenderSnapshot.Call
         /// When it came to be so.
         fileprivate(set) var since: Instant
 
-        var isOver: Bool { state == .ended }
+        var isOver: Bool { status.state == .ended }
     }
 
-    /// How many calls a sender may have.
     static let most = 32
     /// How many that have ended are told of.
     private static let mostEnded = 8
@@ -49,7 +45,8 @@ struct CallList {
         }
         entries.removeAll { $0.call == call }
         lastNumber += 1
-        entries.append(Entry(number: lastNumber, call: call, since: now))
+        let status = SenderSnapshot.Call(name: "\(call)", state: .joining, sinceS: 0)
+        entries.append(Entry(number: lastNumber, call: call, status: status, since: now))
         return lastNumber
     }
 
@@ -61,34 +58,21 @@ struct CallList {
         guard let index = entries.firstIndex(where: { $0.number == number }), !entries[index].isOver else {
             return false
         }
-        var entry = entries[index]
+        let before = entries[index].status
+        var status = before
         switch event {
-        case .standing: (entry.state, entry.reason) = (.standing, nil)
-        case .away(let why, _): (entry.state, entry.reason) = (.away, why)
+        case .standing: (status.state, status.reason) = (.standing, nil)
+        case .away(let why, _): (status.state, status.reason) = (.away, why)
         case .ended(let end):
-            (entry.state, entry.reason, entry.exitCode) = (.ended, end?.description, end?.kind.rawValue ?? 0)
+            (status.state, status.reason, status.exitCode) = (.ended, end?.description, end?.kind.rawValue ?? 0)
             failure = end
         case .joined, .left, .refused, .remark: return false
         }
-        if (entry.state, entry.reason) == (entries[index].state, entries[index].reason) { return false }
-        entry.since = now
-        entries[index] = entry
+        if (status.state, status.reason) == (before.state, before.reason) { return false }
+        (entries[index].status, entries[index].since) = (status, now)
         let ended = entries.filter(\.isOver).sorted { $0.since < $1.since }
         let forgotten = Set(ended.dropLast(Self.mostEnded).map(\.number))
         entries.removeAll { forgotten.contains($0.number) }
         return true
-    }
-}
-
-extension SenderSnapshot.Call {
-    init(_ entry: CallList.Entry, at now: Instant) {
-        let seconds = milliseconds(now - entry.since) / 1000
-        self.init(
-            name: "\(entry.call)",
-            state: entry.state,
-            sinceS: seconds,
-            reason: entry.reason,
-            exitCode: entry.exitCode
-        )
     }
 }

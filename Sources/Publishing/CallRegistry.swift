@@ -37,7 +37,6 @@ final class CallRegistry: Sendable {
     private let events: EventLog
     let sinks: Sinks
     private let state = Mutex(State())
-    /// Rung when a call is over.
     private let hasEnded = Bell()
 
     /// - Parameter sinks: their bell is rung when the last call is over.
@@ -188,7 +187,8 @@ final class CallRegistry: Sendable {
     func statuses(at now: Instant) -> [SenderSnapshot.Call] {
         let (entries, calls) = state.withLock { ($0.list.entries, $0.calls) }
         return entries.map { entry in
-            var status = SenderSnapshot.Call(entry, at: now)
+            var status = entry.status
+            status.sinceS = milliseconds(now - entry.since) / 1000
             guard !entry.isOver, let call = calls[entry.number] else { return status }
             status.sdp = call.sdp
             if let trouble = call.trouble { (status.state, status.reason) = (.away, trouble) }
@@ -207,13 +207,7 @@ final class CallRegistry: Sendable {
         for call in calls where !call.saysGoodbye { call.close() }
         access.close()
         for call in calls where call.saysGoodbye { call.close() }
-        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
-        while true {
-            let rings = hasEnded.count
-            let isSaid = !running.contains(where: \.saysGoodbye)
-            if isSaid || MonotonicClock.now() >= deadline { break }
-            hasEnded.wait(while: rings, until: deadline)
-        }
+        hasEnded.wait(until: MonotonicClock.now() + Self.farewellTime) { !running.contains(where: \.saysGoodbye) }
         network.close()
     }
 }

@@ -164,8 +164,8 @@ extension Sandbox {
         self.init(
             writable: nil,
             readable: [directory.path],
-            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
-            mayListen: mayListen
+            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK]
         )
+        self.mayListen = mayListen
     }
 }

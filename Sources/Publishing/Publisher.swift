@@ -86,19 +86,13 @@ struct Publisher: ~Copyable {
         let (calls, commands, access) = (calls, commands, access)
         let (status, events, log) = (status, events, log)
         let end = try loop.run(until: signals, orWhen: { calls.areOver }) { condition in
-            status.note(condition)
-            events.tell(CallEvent(condition))
+            status.note(condition: condition)
+            events.tell(CallEvent(condition: condition))
         } also: {
             access.turn()
         } eachSecond: { statistics in
             let work = commands.note(statistics)
-            status.note(
-                WebStatus.Work(
-                    quantizer: work.quantizer,
-                    limit: work.limit?.rawValue,
-                    soundTarget: work.sound?.targetBps
-                )
-            )
+            status.note(work)
             log?.append(statistics, work, calls.sent, calls.peers)
         }
         if end == .callsEnded, let failure = calls.failure { throw failure }

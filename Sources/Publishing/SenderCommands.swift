@@ -24,12 +24,12 @@ final class SenderCommands: Sendable {
     }
 
     /// What the encoders did in the last second; called once a second.
-    func note(_ statistics: SenderStatistics) -> SenderWork {
+    func note(_ statistics: SenderStatistics) -> SenderSnapshot.Work {
         let bitrate = calls.sinks.target.bitsPerSecond
         let isThin = calls.peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
         return work.withLock { work in
             work.note(statistics, isThin: isThin, at: MonotonicClock.now())
-            return work
+            return work.latest
         }
     }
 
@@ -46,7 +46,7 @@ final class SenderCommands: Sendable {
                 viewer.participant.voice = talker?.voice.map { ViewerSnapshot.Voice($0) }
                 return viewer
             }
-            let work = work.withLock { $0 }
+            let work = work.withLock(\.latest)
             let faults = calls.serverFaults
             let bitrate = calls.sinks.target.bitsPerSecond
             var report = SenderSnapshot(calls: calls.statuses(at: now), bitrateBps: bitrate, viewers: viewers)
@@ -68,8 +68,7 @@ final class SenderCommands: Sendable {
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name): return forget(name)
-        case .add(let addition):
-            return reply { try calls.begin(addition.name, addition.settings.mapValues(\.text)) }
+        case .add(let call, let settings): return reply { try calls.begin(call, settings) }
         case .leave(let call): return reply { try calls.leave(named: call) }
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
@@ -90,25 +89,22 @@ struct SenderWork {
     private static let largestLoad = 0.85
 
     private var last: (statistics: SenderStatistics, at: Instant)?
-    private(set) var quantizer: Int?
-    private(set) var limit: SenderSnapshot.Limit?
-    /// Nil while nobody gets it.
-    private(set) var sound: SenderSnapshot.Sound?
+    private(set) var latest = SenderSnapshot.Work()
 
     /// - Parameter isThin: whether links keep an encoder below the bitrate that was set.
     mutating func note(_ statistics: SenderStatistics, isThin: Bool, at now: Instant) {
         defer { last = (statistics, now) }
-        sound = statistics.sound.map { SenderSnapshot.Sound($0, since: last, at: now) }
+        latest.sound = statistics.sound.map { SenderSnapshot.Sound($0, since: last, at: now) }
         guard let last else { return }
         let time = statistics.encodeTime + statistics.scaleTime - last.statistics.encodeTime - last.statistics.scaleTime
         let frames = statistics.framesEncoded - last.statistics.framesEncoded
-        quantizer = statistics.framesEncoded > 0 ? statistics.quantizer : nil
+        latest.quantizer = statistics.framesEncoded > 0 ? statistics.quantizer : nil
         if time > (now - last.at) * Self.largestLoad {
-            limit = .processor
+            latest.limit = .processor
         } else if frames <= 1, statistics.ticksSkipped == last.statistics.ticksSkipped {
-            limit = .still
+            latest.limit = .still
         } else {
-            limit = isThin ? .link : nil
+            latest.limit = isThin ? .link : nil
         }
     }
 }

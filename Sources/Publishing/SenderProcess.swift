@@ -4,7 +4,6 @@ import Helpers
 import Posix
 import Sender
 
-/// The sender process.
 extension SenderProcessSettings {
     /// Runs it until a signal comes, or until the broadcast or all calls have ended.
     package func run() throws {

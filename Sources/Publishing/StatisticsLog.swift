@@ -13,7 +13,12 @@ final class StatisticsLog {
 
     /// Appends a line about the sender and its calls. `fps` and `bitrate_bps` count from the line before, all other sums from the
     /// sender's beginning.
-    func append(_ sender: SenderStatistics, _ work: SenderWork, _ plain: [PlainRTPStatistics], _ peers: PeerGroup?) {
+    func append(
+        _ sender: SenderStatistics,
+        _ work: SenderSnapshot.Work,
+        _ plain: [PlainRTPStatistics],
+        _ peers: PeerGroup?
+    ) {
         let totals = peers?.totals
         func sum(_ figure: KeyPath<PlainRTPStatistics, UInt64>, _ ofPeers: UInt64?) -> UInt64 {
             plain.reduce(ofPeers ?? 0) { $0 + $1[keyPath: figure] }

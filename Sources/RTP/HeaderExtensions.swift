@@ -18,23 +18,7 @@ package struct HeaderExtensions: Equatable, Sendable {
     /// http://www.webrtc.org/experiments/rtp-hdrext/color-space: without it, some receivers guess the matrix of VP8 by the size.
     package var colourSpace: UInt8?
 
-    package init(
-        mid: UInt8? = nil,
-        playoutDelay: UInt8? = nil,
-        captureTime: UInt8? = nil,
-        transportNumber: UInt8? = nil,
-        dependencyDescriptor: UInt8? = nil,
-        soundLevel: UInt8? = nil,
-        colourSpace: UInt8? = nil
-    ) {
-        self.mid = mid
-        self.playoutDelay = playoutDelay
-        self.captureTime = captureTime
-        self.transportNumber = transportNumber
-        self.dependencyDescriptor = dependencyDescriptor
-        self.soundLevel = soundLevel
-        self.colourSpace = colourSpace
-    }
+    package static let empty = HeaderExtensions()
 }
 
 /// The values of one packet's header extensions; nil leaves an extension out.

@@ -27,8 +27,6 @@ struct KeyframeNeed: Sendable {
     private static let longestInterval = Duration.seconds(8)
     /// How early keyframes for many viewers may come: the shortest interval for each.
     private static let credit = Duration.seconds(3)
-    /// The assumed round trip while none is known.
-    private static let usualRoundTrip = Duration.milliseconds(100)
 
     /// Whether the peer asks for many viewers.
     private let isForMany: Bool
@@ -72,7 +70,7 @@ struct KeyframeNeed: Sendable {
     /// The last packet of a frame was sent.
     mutating func endFrame(at now: Instant, roundTripTime: Duration?) {
         guard case .sending = delivery else { return }
-        delivery = .sent(shownAt: now + (roundTripTime ?? Self.usualRoundTrip))
+        delivery = .sent(shownAt: now + (roundTripTime ?? .usualRoundTrip))
     }
 
     /// Whether to make a keyframe for this viewer now. True comes once for a request.

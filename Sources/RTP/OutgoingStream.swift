@@ -249,7 +249,8 @@ package struct OutgoingStream {
             guard let index = history.entry(since: until, at: now) else { return }
             let packet = UInt64(EncodedSound.samples), apart = history[index].frame.ticks - sentTicks
             // A silence in between stays.
-            numbers.advance(byTicks: min(apart - min(apart, packet), (index - sentEnd) * packet))
+            let skipped = min(apart - min(apart, packet), (index - sentEnd) * packet)
+            numbers.timestampOffset &-= UInt32(truncatingIfNeeded: skipped)
             go(to: index)
         case .at(let index):
             guard index < history.end else { return }
@@ -274,7 +275,7 @@ package struct OutgoingStream {
         sequenceStart = index
         // The picture of another codec may have been captured earlier, but timestamps must rise.
         if hasSent, history[index].frame.ticks <= sentTicks {
-            numbers.delay(byTicks: sentTicks + 1 - history[index].frame.ticks)
+            numbers.timestampOffset &+= UInt32(truncatingIfNeeded: sentTicks + 1 - history[index].frame.ticks)
         }
         retransmissions.removeAll()
         keyframeNeed?.beginKeyframe()

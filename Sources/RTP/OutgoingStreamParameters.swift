@@ -5,23 +5,15 @@ extension OutgoingStream {
         /// Payload type of retransmissions (RFC 4588). If nil, lost packets are repeated unchanged.
         package var retransmissionPayloadType: UInt8?
         /// Whether the peer reports lost packets and pictures (RFC 4585).
-        package var canAskForRepair: Bool
-        package var extensions: HeaderExtensions
+        package var canAskForRepair = true
+        package var extensions = HeaderExtensions.empty
         /// Names the media description. Sent if it has at most 16 bytes.
-        package var mid: String
+        package var mid = ""
+    }
+}
 
-        package init(
-            payloadType: UInt8,
-            retransmissionPayloadType: UInt8?,
-            canAskForRepair: Bool = true,
-            extensions: HeaderExtensions = HeaderExtensions(),
-            mid: String = ""
-        ) {
-            self.payloadType = payloadType
-            self.retransmissionPayloadType = retransmissionPayloadType
-            self.canAskForRepair = canAskForRepair
-            self.extensions = extensions
-            self.mid = mid
-        }
+extension OutgoingStream.Parameters {
+    package init(payloadType: UInt8, retransmissionPayloadType: UInt8?) {
+        (self.payloadType, self.retransmissionPayloadType) = (payloadType, retransmissionPayloadType)
     }
 }

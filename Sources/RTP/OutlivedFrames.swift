@@ -28,7 +28,7 @@ struct OutlivedFrames: Sendable {
     ///   - inFlight: bytes that have left without feedback so far.
     ///   - estimate: the estimate of the link, in bits a second.
     mutating func judge(waiting: Int, sentShare: Double, inFlight: Int, estimate: Double, at now: Instant) -> Bool {
-        highest.add(-estimate, at: Double(now.nanoseconds) / 1e6)
+        highest.add(-estimate, at: now.milliseconds)
         guard let highest = highest.value, estimate <= Self.collapse * -highest, now >= earliest else { return false }
         let wait = Duration.seconds(Double(waiting) * 8 / estimate)
         let arrival = Duration.seconds(Double(waiting + inFlight) * 8 / estimate)

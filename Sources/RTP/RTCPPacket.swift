@@ -2,13 +2,15 @@
 package enum RTCPPacket: Equatable, Sendable {
     case senderReport(SenderReport)
     case receiverReport(ReceiverReport)
-    case sourceDescription([SourceDescription])
-    case goodbye(Goodbye)
+    /// The sources that leave, at most 31 (RFC 3550 §6.6). The reason, if given, is skipped.
+    case goodbye([UInt32])
     case pictureLoss(PictureLossIndication)
     case fullIntra(FullIntraRequest)
     case genericNACK(GenericNACK)
     case transportFeedback(TransportFeedback)
-    case maximumBitrate(ReceiverEstimatedMaximumBitrate)
+    /// The receiver's own estimate of its link, in bits a second of all streams together
+    /// (draft-alvestrand-rmcat-remb-03 §2.2).
+    case maximumBitrate(Double)
 }
 
 /// A receiver's counts for one stream (RFC 3550 §6.4.1).
@@ -58,21 +60,6 @@ package struct ReceiverReport: Equatable, Sendable {
     package var reports: [ReportBlock]
 }
 
-/// The canonical name of one source (RFC 3550 §6.5). Other items are skipped.
-package struct SourceDescription: Equatable, Sendable {
-    package var ssrc: UInt32
-    /// At most 255 bytes of UTF-8; nil if the chunk has none.
-    package var canonicalName: String?
-}
-
-/// RFC 3550 §6.6. The reason, if given, is skipped.
-package struct Goodbye: Equatable, Sendable {
-    /// At most 31.
-    package var ssrcs: [UInt32]
-
-    package init(ssrcs: [UInt32]) { self.ssrcs = ssrcs }
-}
-
 /// RFC 4585 §6.3.1.
 package struct PictureLossIndication: Equatable, Sendable {
     package var sender: UInt32
@@ -91,13 +78,6 @@ package struct FullIntraRequest: Equatable, Sendable {
 
     package var sender: UInt32
     package var commands: [Command]
-}
-
-/// The receiver's own estimate of its link (draft-alvestrand-rmcat-remb-03 §2.2).
-package struct ReceiverEstimatedMaximumBitrate: Equatable, Sendable {
-    package var sender: UInt32
-    /// Bits a second of all streams together.
-    package var bitrate: Double
 }
 
 /// RFC 4585 §6.2.1.

@@ -34,29 +34,24 @@ extension RTCPPacket {
         switch (kind, count) {
         case (200, _): return .senderReport(try SenderReport(&body, count))
         case (201, _): return .receiverReport(try ReceiverReport(&body, count))
-        case (202, _): return .sourceDescription(try SourceDescription.chunks(&body, count))
-        case (203, _):
-            let ssrcs = try (0..<count).map { (_) throws(MalformedPacket) in try body.uint32() }
-            return .goodbye(Goodbye(ssrcs: ssrcs))
+        case (203, _): return .goodbye(try (0..<count).map { (_) throws(MalformedPacket) in try body.uint32() })
         case (205, 1): return .genericNACK(try GenericNACK(&body))
         case (205, 15) where takesTransportFeedback: return .transportFeedback(try TransportFeedback(&body))
         case (206, 1): return .pictureLoss(PictureLossIndication(sender: try body.uint32(), media: try body.uint32()))
         case (206, 4): return .fullIntra(try FullIntraRequest(&body))
-        case (206, 15): return try ReceiverEstimatedMaximumBitrate(&body).map { .maximumBitrate($0) }
+        case (206, 15): return try maximumBitrate(&body).map { .maximumBitrate($0) }
         default: return nil
         }
     }
-}
 
-extension ReceiverEstimatedMaximumBitrate {
     /// Nil for other feedback of the application layer (RFC 4585 §6.4).
-    fileprivate init?(_ reader: inout ByteReader) throws(MalformedPacket) {
-        sender = try reader.uint32()
-        try reader.skip(4)
+    private static func maximumBitrate(_ reader: inout ByteReader) throws(MalformedPacket) -> Double? {
+        // The sender's SSRC, and none of media.
+        try reader.skip(8)
         guard reader.count >= 8, try reader.array(4) == Array("REMB".utf8) else { return nil }
         // 8 bits count SSRCs, 6 are an exponent, and 18 a mantissa. The SSRCs add nothing.
         let fields = try reader.uint32()
-        bitrate = Double(sign: .plus, exponent: Int(fields >> 18 & 0x3F), significand: Double(fields & 0x3FFFF))
+        return Double(sign: .plus, exponent: Int(fields >> 18 & 0x3F), significand: Double(fields & 0x3FFFF))
     }
 }
 
@@ -88,29 +83,6 @@ extension ReceiverReport {
     fileprivate init(_ reader: inout ByteReader, _ count: Int) throws(MalformedPacket) {
         ssrc = try reader.uint32()
         reports = try (0..<count).map { (_) throws(MalformedPacket) in try ReportBlock(&reader) }
-    }
-}
-
-extension SourceDescription {
-    fileprivate static func chunks(
-        _ reader: inout ByteReader,
-        _ count: Int
-    ) throws(MalformedPacket) -> [SourceDescription] {
-        try (0..<count).map { (_) throws(MalformedPacket) in
-            let before = reader.count
-            var chunk = SourceDescription(ssrc: try reader.uint32(), canonicalName: nil)
-            var name: ArraySlice<UInt8>?
-            while true {
-                let kind = try reader.byte()
-                if kind == 0 { break }
-                let text = try reader.rest(Int(try reader.byte()))
-                if kind == 1 { name = text }
-            }
-            chunk.canonicalName = name.map { String(decoding: $0, as: UTF8.self) }
-            // A chunk ends on a 32-bit boundary.
-            try reader.skip((4 - (before - reader.count) % 4) % 4)
-            return chunk
-        }
     }
 }
 

@@ -62,36 +62,31 @@ extension PictureLossIndication {
     }
 }
 
-extension [SourceDescription] {
-    /// Appends one packet with a chunk for each source, at most 31. Names are cut after 255 bytes.
-    package func write(to datagram: inout [UInt8]) {
-        RTCPPacket.write(kind: 202, count: count, to: &datagram) { body in
-            for chunk in self {
+extension RTCPPacket {
+    /// Appends a description with one canonical name for all sources, at most 31 (RFC 3550 §6.5). The name is cut after
+    /// 255 bytes.
+    package static func write(canonicalName: String, of ssrcs: [UInt32], to datagram: inout [UInt8]) {
+        write(kind: 202, count: ssrcs.count, to: &datagram) { body in
+            let text = canonicalName.utf8.prefix(255)
+            for ssrc in ssrcs {
                 let start = body.count
-                body.append(bigEndian: chunk.ssrc)
-                if let canonicalName = chunk.canonicalName {
-                    let text = canonicalName.utf8.prefix(255)
-                    body.append(1)
-                    body.append(UInt8(text.count))
-                    body.append(contentsOf: text)
-                }
+                body.append(bigEndian: ssrc)
+                body.append(1)
+                body.append(UInt8(text.count))
+                body.append(contentsOf: text)
                 // The end of the items, and padding to a 32-bit boundary.
                 repeat { body.append(0) } while (body.count - start) % 4 != 0
             }
         }
     }
-}
 
-extension Goodbye {
-    /// Appends the packet.
-    package func write(to datagram: inout [UInt8]) {
-        RTCPPacket.write(kind: 203, count: ssrcs.count, to: &datagram) { body in
+    /// Appends the goodbye of sources, at most 31.
+    package static func write(goodbyeOf ssrcs: [UInt32], to datagram: inout [UInt8]) {
+        write(kind: 203, count: ssrcs.count, to: &datagram) { body in
             for ssrc in ssrcs { body.append(bigEndian: ssrc) }
         }
     }
-}
 
-extension RTCPPacket {
     /// Appends the common header and the body, with padding to a multiple of four bytes (RFC 3550 §6.4.1).
     static func write(
         kind: UInt8,

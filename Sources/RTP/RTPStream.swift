@@ -12,7 +12,7 @@ package struct RTPStream: Sendable {
     package private(set) var packetCount: UInt32 = 0
     /// Payload bytes, descriptors included, without RTP headers.
     package private(set) var octetCount: UInt32 = 0
-    package private(set) var timestampOffset: UInt32
+    package internal(set) var timestampOffset: UInt32
 
     package init(
         ssrc: UInt32,
@@ -71,12 +71,6 @@ package struct RTPStream: Sendable {
             ssrc: ssrc
         )
     }
-
-    /// Gives all later packets later timestamps.
-    package mutating func delay(byTicks ticks: UInt64) { timestampOffset &+= UInt32(truncatingIfNeeded: ticks) }
-
-    /// Gives all later packets earlier timestamps.
-    package mutating func advance(byTicks ticks: UInt64) { timestampOffset &-= UInt32(truncatingIfNeeded: ticks) }
 
     package mutating func notePacketSent(payloadSize: Int) {
         packetCount &+= 1

@@ -246,14 +246,14 @@ package struct StreamBundle {
     package func writeGoodbye(at now: Instant, to bytes: inout [UInt8]) -> Bool {
         guard streams.contains(where: { $0.hasSent }) else { return false }
         appendReport(at: now, to: &bytes)
-        Goodbye(ssrcs: streams.flatMap(\.sources)).write(to: &bytes)
+        RTCPPacket.write(goodbyeOf: streams.flatMap(\.sources), to: &bytes)
         return true
     }
 
     private func appendReport(at now: Instant, to bytes: inout [UInt8]) {
         let streams = streams.filter(\.hasSent)
         for stream in streams { stream.report(at: now, clock: clock).write(to: &bytes) }
-        streams.map { SourceDescription(ssrc: $0.ssrc, canonicalName: canonicalName) }.write(to: &bytes)
+        RTCPPacket.write(canonicalName: canonicalName, of: streams.map(\.ssrc), to: &bytes)
     }
 
     /// Whether the peer needs a new keyframe of a stream. True comes once for a request.
@@ -330,8 +330,8 @@ package struct StreamBundle {
             }
             giveUpOutlived(at: now)
             followEstimate()
-        case .maximumBitrate(let maximum):
-            reported?.receive(cap: maximum.bitrate)
+        case .maximumBitrate(let bitrate):
+            reported?.receive(cap: bitrate)
             followEstimate()
         default:
             for index in streams.indices {

@@ -96,11 +96,7 @@ package final class Y4MOutput: Sendable {
     package func close(until deadline: Instant) {
         state.withLock { $0.isClosed = true }
         bell.ring()
-        var rings = ended.count
-        while state.withLock({ !$0.hasEnded }), MonotonicClock.now() < deadline {
-            ended.wait(while: rings, until: deadline)
-            rings = ended.count
-        }
+        ended.wait(until: deadline) { state.withLock(\.hasEnded) }
     }
 
     // MARK: - The thread

@@ -57,7 +57,7 @@ package struct SenderLoop: ~Copyable {
     ///
     /// - Parameters:
     ///   - haveCallsEnded: asked again after the sinks' bell was rung.
-    ///   - noting: gets the broadcast's condition whenever it changes.
+    ///   - noting: gets the name of the broadcast's condition whenever it changes, as in status files and JSON.
     ///   - also: further work for this thread. Returns when to call it again; nil for not before the sinks' bell was
     ///     rung.
     ///   - eachSecond: gets the statistics about once a second.
@@ -65,11 +65,11 @@ package struct SenderLoop: ~Copyable {
     package mutating func run(
         until signals: borrowing TerminationSignals,
         orWhen haveCallsEnded: () -> Bool,
-        noting note: (BroadcastCondition) -> Void,
+        noting note: (String) -> Void,
         also turn: () -> Instant? = { nil },
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {
-        let watch = reader.watchWriter(orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
+        let watch = try? WriterWatch(of: reader, orWhenReadable: signals.descriptor.raw, ringing: sinks.bell)
         defer { withExtendedLifetime(watch) {} }
         var engine = SenderEngine(renditions, isWatched: watch != nil, at: MonotonicClock.now())
         var (rings, isRung) = (sinks.bell.count, false)
@@ -193,12 +193,9 @@ package struct SenderLoop: ~Copyable {
         sound?.stop()
         for encode in encodes { encode.stop() }
         sinks.bell.ring()
-        let deadline: Instant = MonotonicClock.now() + Self.farewellTime
-        while true {
-            let rings = sinks.bell.count
-            let haveEnded = (encodes + ending + leaving).allSatisfy { $0.progress.hasEnded }
-            if haveEnded || MonotonicClock.now() >= deadline { return end }
-            sinks.bell.wait(while: rings, until: deadline)
+        sinks.bell.wait(until: MonotonicClock.now() + Self.farewellTime) {
+            (encodes + ending + leaving).allSatisfy { $0.progress.hasEnded }
         }
+        return end
     }
 }

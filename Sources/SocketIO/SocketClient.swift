@@ -112,28 +112,6 @@ package struct SocketClient: Sendable {
         tick(now: now)
     }
 
-    // MARK: - Events of the transport
-
-    package mutating func socketFailed(now: Instant) { change(now: now) { $0.socketFailed() } }
-
-    package mutating func socketLost(now: Instant) { change(now: now) { $0.socketLost() } }
-
-    package mutating func receive(_ frame: EngineMessage, now: Instant) {
-        change(now: now) { $0.receive(frame, now: now) }
-    }
-
-    package mutating func getAnswered(status: Int, _ body: [UInt8], now: Instant) {
-        change(now: now) { $0.getAnswered(status: status, body, now: now) }
-    }
-
-    package mutating func postAnswered(status: Int, now: Instant) {
-        change(now: now) { $0.postAnswered(status: status) }
-    }
-
-    package mutating func requestFailed(_ reason: String, now: Instant) {
-        change(now: now) { $0.requestFailed(reason) }
-    }
-
     // MARK: - Common
 
     private mutating func begin(now: Instant) {
@@ -148,7 +126,8 @@ package struct SocketClient: Sendable {
         }
     }
 
-    private mutating func change(now: Instant, _ body: (inout EngineClient) -> Void) {
+    /// Changes the transport, as by what its socket and its requests receive. It does nothing between two connections.
+    package mutating func change(now: Instant, _ body: (inout EngineClient) -> Void) {
         guard case .trying(var engine, let phase) = state else { return }
         // Avoids a copy of the engine.
         state = .ended

@@ -15,6 +15,7 @@ package struct SocketPacket: Sendable, Equatable {
     /// The number by which an event is acknowledged.
     package var id: UInt64?
     /// For an event its name and arguments, for an acknowledgement its arguments, otherwise an object; nil for nothing.
+    /// Attachments have placeholders there.
     package var data: JSONText?
     package var attachments: [[UInt8]] = []
 
@@ -29,28 +30,14 @@ package struct SocketPacket: Sendable, Equatable {
         self.attachments = attachments
     }
 
-    /// An event with arguments. Arguments of bytes are replaced by placeholders.
-    package static func event(
-        _ name: String,
-        _ arguments: [JSONText],
-        attachments: [[UInt8]] = [],
-        in namespace: String = "/",
-        id: UInt64? = nil
-    ) -> SocketPacket {
-        let data = JSONText(array: [JSONText(string: name)] + arguments)
-        let kind: Kind = attachments.isEmpty ? .event : .binaryEvent
-        return SocketPacket(kind, in: namespace, id: id, data: data, attachments: attachments)
+    /// An event with arguments.
+    package static func event(_ name: String, _ arguments: [JSONText]) -> SocketPacket {
+        SocketPacket(.event, data: JSONText(array: [JSONText(string: name)] + arguments))
     }
 
     /// The answer to an event with an id.
-    package static func acknowledgement(
-        of id: UInt64,
-        _ arguments: [JSONText],
-        attachments: [[UInt8]] = [],
-        in namespace: String = "/"
-    ) -> SocketPacket {
-        let kind: Kind = attachments.isEmpty ? .acknowledgement : .binaryAcknowledgement
-        return SocketPacket(kind, in: namespace, id: id, data: JSONText(array: arguments), attachments: attachments)
+    package static func acknowledgement(of id: UInt64, _ arguments: [JSONText]) -> SocketPacket {
+        SocketPacket(.acknowledgement, id: id, data: JSONText(array: arguments))
     }
 
     /// The packet as messages of Engine.IO: one of text, and one for each attachment.

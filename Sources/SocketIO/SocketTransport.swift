@@ -1,4 +1,4 @@
-/// A server of HTTP and WebSockets: `EngineServer`, or `SocketServer` on top of it. It answers by `EngineServer.Action`.
+/// A server of HTTP and WebSockets: `SocketServer`, or `EngineServer` alone. It answers by `EngineServer.Action`.
 package protocol SocketTransport: Sendable {
     associatedtype Output: SocketOutput
 
@@ -14,18 +14,7 @@ package protocol SocketOutput: Sendable {
     var action: EngineServer.Action? { get }
 }
 
-extension EngineServer: SocketTransport {
-    package var engine: EngineServer {
-        get { self }
-        set { self = newValue }
-    }
-}
-
 extension SocketServer: SocketTransport {}
-
-extension EngineServer.Output: SocketOutput {
-    package var action: EngineServer.Action? { if case .transport(let action) = self { action } else { nil } }
-}
 
 extension SocketServer.Output: SocketOutput {
     package var action: EngineServer.Action? { if case .transport(let action) = self { action } else { nil } }

@@ -267,15 +267,11 @@ package final class SoundProcess {
                 talk.setGain(Self.gain(wish.volume))
                 if wish.source == .none { writer = nil } else { try begin() }
             case .mute(let mute):
-                let all = session.mute
-                handle(
-                    .muted(SoundMute(microphone: all.microphone || mute.microphone, all: all.all || mute.all))
-                )
+                let now = session.mute
+                handle(.muted(SoundMute(microphone: now.microphone || mute.microphone, all: now.all || mute.all)))
             case .unmute(let mute):
-                let all = session.mute
-                handle(
-                    .muted(SoundMute(microphone: all.microphone && !mute.microphone, all: all.all && !mute.all))
-                )
+                let now = session.mute
+                handle(.muted(SoundMute(microphone: now.microphone && !mute.microphone, all: now.all && !mute.all)))
             }
             try lock.keep(bequest(session.wish, session.mute))
             return .done()

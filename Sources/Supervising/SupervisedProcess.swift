@@ -13,9 +13,7 @@ package final class SupervisedProcess {
     private let results: Results
     private var child: ChildProcess?
 
-    /// - Parameters:
-    ///   - name: for people.
-    ///   - command: of this program.
+    /// - Parameter command: of this program.
     package init(_ name: String, _ command: String, _ settings: any ProcessSettings) throws {
         (self.name, self.command, self.settings) = (name, command, settings)
         results = try Results()

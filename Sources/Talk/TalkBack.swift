@@ -117,13 +117,10 @@ package final class TalkBack: SoundReceiver {
             }
         }
         bell.ring()
-        let deadline = MonotonicClock.now() + Self.revocationLimit
-        while true {
-            let rings = hasRevoked.count
-            let isDone = state.withLock { $0.revocations.carriedOut >= revocation || $0.isClosed }
-            if isDone || MonotonicClock.now() >= deadline { return isThere }
-            hasRevoked.wait(while: rings, until: deadline)
+        hasRevoked.wait(until: MonotonicClock.now() + Self.revocationLimit) {
+            state.withLock { $0.revocations.carriedOut >= revocation || $0.isClosed }
         }
+        return isThere
     }
 
     /// A participant's right to speak, and the quality of its voice.

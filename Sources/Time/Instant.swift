@@ -8,6 +8,9 @@ public struct Instant: InstantProtocol, Sendable {
     /// The clock's start: no instant is earlier.
     package static var start: Instant { Instant(nanoseconds: 0) }
 
+    /// Milliseconds since the clock's start, with a fraction.
+    package var milliseconds: Double { Double(nanoseconds) / 1e6 }
+
     /// - Parameter nanoseconds: since the clock's start.
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 

@@ -8,26 +8,14 @@ package struct VideoEncoderConfiguration: Sendable {
     /// In bits per second, at least 1000.
     package var targetBitrate: Int
     /// The frame rate that rate control assumes, 1 to 1000. Frames may come at any other rate.
-    package var framesPerSecond: Int
+    package var framesPerSecond = 30
     /// The version of VP8's bitstream (RFC 6386 §9.1): 0, which every encoder writes, or 1, which is cheaper.
-    package var vp8Profile: Int
+    package var vp8Profile = 0
     /// Whether VP8 frames may be patched.
-    package var allowsPatches: Bool
+    package var allowsPatches = true
 
-    package init(
-        codec: VideoCodec,
-        size: PixelSize,
-        targetBitrate: Int,
-        framesPerSecond: Int = 30,
-        vp8Profile: Int = 0,
-        allowsPatches: Bool = true
-    ) {
-        self.codec = codec
-        self.size = size
-        self.targetBitrate = targetBitrate
-        self.framesPerSecond = framesPerSecond
-        self.vp8Profile = vp8Profile
-        self.allowsPatches = allowsPatches
+    package init(codec: VideoCodec, size: PixelSize, targetBitrate: Int) {
+        (self.codec, self.size, self.targetBitrate) = (codec, size, targetBitrate)
     }
 
     /// Refuses values that no library can work with: libvpx accepts some of them and then divides by zero.

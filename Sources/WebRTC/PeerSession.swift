@@ -143,13 +143,13 @@ package struct PeerSession: ~Copyable {
 
     /// Receives a packet of RTCP. A peer has left when all SSRCs that it has used have said goodbye (RFC 3550 §6.6).
     private mutating func receive(_ packet: RTCPPacket, now: Instant) {
-        guard case .goodbye(let goodbye) = packet else {
+        guard case .goodbye(let ssrcs) = packet else {
             incoming?.receive(packet, now: now)
             return streams.receive(packet, now: now)
         }
-        sources.subtract(goodbye.ssrcs)
-        if incoming?.hasReceived ?? false { return incoming!.end(goodbye.ssrcs) }
-        if sources.isEmpty, !goodbye.ssrcs.isEmpty { finish(.closedByPeer) }
+        sources.subtract(ssrcs)
+        if incoming?.hasReceived ?? false { return incoming!.end(ssrcs) }
+        if sources.isEmpty, !ssrcs.isEmpty { finish(.closedByPeer) }
     }
 
     package mutating func takeFrames() -> [ReceivedFrame] { incoming?.takeFrames() ?? [] }

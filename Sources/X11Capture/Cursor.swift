@@ -9,8 +9,6 @@ package struct CursorShape: Equatable, Sendable {
     package let height: Int
     /// `width * height` pixels, row by row: alpha in the highest byte, then red, green and blue multiplied by alpha.
     package let pixels: [UInt32]
-    /// A number that changes with the image.
-    package let serial: UInt32
 }
 
 /// The pointer: its position on the screen, in pixels, and its image.
@@ -88,8 +86,7 @@ package final class CursorTracker {
             hotspotY: Int(header.yhot),
             width: Int(header.width),
             height: Int(header.height),
-            pixels: Array(pixels),
-            serial: header.cursor_serial
+            pixels: Array(pixels)
         )
     }
 }

@@ -31,6 +31,6 @@ extension CursorShape {
                 }
             }
         }
-        return CursorShape(hotspotX: 0, hotspotY: 0, width: 12, height: art.count, pixels: pixels, serial: 0)
+        return CursorShape(hotspotX: 0, hotspotY: 0, width: 12, height: art.count, pixels: pixels)
     }()
 }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct GuestStoreTests {
     private let home: TemporaryDirectory
     private let store: GuestStore
-    private static let keys = (0..<3).map { GuestKey(String(repeating: "\($0)", count: 64))! }
+    private static let keys = (0..<3).map { GuestKey(rawValue: String(repeating: "\($0)", count: 64))! }
 
     init() throws {
         home = try TemporaryDirectory()
@@ -86,7 +86,9 @@ import Testing
             for number in 0..<20 {
                 group.addTask {
                     let digits = String(number, radix: 16)
-                    let key = try #require(GuestKey(String(repeating: "0", count: 64 - digits.count) + digits))
+                    let key = try #require(
+                        GuestKey(rawValue: String(repeating: "0", count: 64 - digits.count) + digits)
+                    )
                     try store.remember(key, name: "\(number)")
                 }
             }

@@ -6,12 +6,12 @@ import Testing
     private static let digest = String(repeating: "0a", count: 32)
 
     @Test func onlyADigestIsAKey() {
-        #expect(GuestKey(Self.digest)?.description == Self.digest)
+        #expect(GuestKey(rawValue: Self.digest)?.description == Self.digest)
         let others = [
             "", "a", String(Self.digest.dropLast()), Self.digest + "0", Self.digest.uppercased(),
             "g" + Self.digest.dropFirst(), "é" + Self.digest.dropFirst(2), Self.digest.dropLast() + "\n",
         ]
-        for text in others { #expect(GuestKey(text) == nil, "\(text)") }
+        for text in others { #expect(GuestKey(rawValue: text) == nil, "\(text)") }
     }
 
     @Test func ofTwoWithOneKeyTheFirstCounts() {

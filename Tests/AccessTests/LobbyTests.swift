@@ -184,6 +184,6 @@ extension GuestKey {
     /// Any key, a different one for each number.
     static func test(_ number: Int) -> GuestKey {
         let digits = String(number, radix: 16)
-        return GuestKey(String(repeating: "0", count: 64 - digits.utf8.count) + digits)!
+        return GuestKey(rawValue: String(repeating: "0", count: 64 - digits.utf8.count) + digits)!
     }
 }

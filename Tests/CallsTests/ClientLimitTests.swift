@@ -9,7 +9,7 @@ import Testing
     /// Each of a proxy's clients has its own limits, and is known by its own address.
     @Test func limitsAreThoseOfTheClients() throws {
         let web = try WebFixture(
-            limits: HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 2) },
+            limits: HTTPLimits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 2) },
             proxies: [try #require(AddressRange(parsing: "127.0.0.0/8"))]
         )
         func request(_ client: String, _ path: String, _ fields: [String] = [WebFixture.authorization]) throws -> Int {
@@ -45,7 +45,7 @@ import Testing
 
     @Test(arguments: [(1, 4 << 20), (50, 4 << 20), (64, 4 << 20), (1000, 1000 << 16)])
     func memoryForSlowReadersGrowsWithTheViewers(viewers: Int, unread: Int) {
-        #expect(HTTPServer.Limits(files: 1024, viewers: viewers).unread == unread)
+        #expect(HTTPLimits(files: 1024, viewers: viewers).unread == unread)
     }
 
     @Test(arguments: [
@@ -53,7 +53,7 @@ import Testing
         (256, 1, 120, 64), (16, 1, 64, 64),
     ])
     func theMediaComeFirst(files: Int, viewers: Int, connections: Int, ofOne: Int) {
-        let limits = HTTPServer.Limits(files: files, viewers: viewers)
+        let limits = HTTPLimits(files: files, viewers: viewers)
         #expect(limits.connections == connections)
         #expect(limits.connectionsOfOneNetwork == ofOne)
     }

@@ -49,7 +49,8 @@ import WebRTC
     func theOrderOfRefusalsStays(token: Token, isGuest: Bool) throws {
         var settings = AccessEngine.Settings()
         settings.asks = true
-        settings.guests = isGuest ? [Guest(key: try #require(GuestKey(sha256(of: Self.secret))), name: "Ann")] : []
+        settings.guests =
+            isGuest ? [Guest(key: try #require(GuestKey(rawValue: sha256(of: Self.secret))), name: "Ann")] : []
         let access = AccessControl(settings, token: WebFixture.token)
         access.begin(AccessControl.Outlets(wake: {}) { _ in })
         let web = try WebFixture(access: access)

@@ -43,16 +43,14 @@ import WebRTC
         var late = LateCandidates(isComplete: false)
         _ = late.wait(first.waiter)
         late.wait(second.waiter)?(nil)
-        late.end()?(nil)
-        let waiter = late.end()
-        #expect(first.all == [nil] && second.all == [nil] && waiter == nil)
+        late.waiter?(nil)
+        #expect(first.all == [nil] && second.all == [nil])
     }
 
     @Test func whatARestartTellsIsNotToldAgain() {
         var late = LateCandidates(isComplete: false)
         _ = late.add(Self.fragment(1, isLast: true))
-        late.forget()
-        let untold = late.take()
-        #expect(untold == nil && late.isComplete)
+        let (told, untold) = (late.take(), late.take())
+        #expect(told == Self.fragment(1, isLast: true) && untold == nil && late.isComplete)
     }
 }

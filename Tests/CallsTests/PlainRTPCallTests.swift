@@ -140,7 +140,7 @@ struct Receiver: ~Copyable {
         var last: RTCPPacket?
         repeat {
             last = try RTCPPacket.parse(try Receiver.next(receiver.rtcp).bytes).last
-        } while last != .goodbye(Goodbye(ssrcs: [sender.ssrc]))
+        } while last != .goodbye([sender.ssrc])
     }
 
     /// Whether it is the receiver's own or shows in its reports.

@@ -57,12 +57,6 @@ import Time
         call.send(sound: packet.span, EncodedSound(capturedAt: capturedAt))
     }
 
-    private func name(in report: [RTCPPacket]) -> String? {
-        report.lazy.compactMap { packet in
-            if case .sourceDescription(let chunks) = packet { chunks.first?.canonicalName } else { nil }
-        }.first
-    }
-
     @Test(arguments: PlainRTPCallTests.hosts)
     func soundGoesToThePortsAfterThoseOfPictures(family: Int32, host: String) throws {
         let place = try Place(family: family)
@@ -97,10 +91,10 @@ import Time
         )
         call.send([UInt8](repeating: 7, count: 100).span, frame)
         let picture = try RTPPacket(parsing: try Receiver.next(place.pictures.rtp).bytes)
-        let reports = try [Receiver.next(place.sound.rtcp), Receiver.next(place.pictures.rtcp)].map {
-            try RTCPPacket.parse($0.bytes)
-        }
-        #expect(name(in: reports[0]) != nil && name(in: reports[0]) == name(in: reports[1]))
+        let datagrams = try [Receiver.next(place.sound.rtcp), Receiver.next(place.pictures.rtcp)].map(\.bytes)
+        let names = datagrams.map { CanonicalName.all(in: $0).first?.name }
+        #expect(names[0] != nil && names[0] == names[1])
+        let reports = try datagrams.map { try RTCPPacket.parse($0) }
         let told = reports.compactMap { if case .senderReport(let report) = $0[0] { report } else { nil } }
         #expect(told.map(\.ssrc) == [packets[0].header.ssrc, picture.header.ssrc])
         /// When something was captured, in seconds of the wall clock, by a sender report.
@@ -116,7 +110,7 @@ import Time
         var last: RTCPPacket?
         repeat {
             last = try RTCPPacket.parse(try Receiver.next(place.sound.rtcp).bytes).last
-        } while last != .goodbye(Goodbye(ssrcs: [packets[0].header.ssrc]))
+        } while last != .goodbye([packets[0].header.ssrc])
         #expect(!call.soundDemand(at: MonotonicClock.now()).isWanted)
     }
 

@@ -15,7 +15,7 @@ import WebRTC
     init() throws {
         var settings = AccessEngine.Settings()
         settings.asks = true
-        settings.guests = [Guest(key: try #require(GuestKey(sha256(of: "0123456789abcdef"))), name: "Ann")]
+        settings.guests = [Guest(key: try #require(GuestKey(rawValue: sha256(of: "0123456789abcdef"))), name: "Ann")]
         access = AccessControl(settings, token: WebFixture.token, viewerLimit: 1)
         access.begin(AccessControl.Outlets(wake: {}) { _ in })
         web = try WebFixture(viewerLimit: 1, access: access)

@@ -1,4 +1,5 @@
 import Calls
+import Control
 import Glibc
 import ICE
 import Media
@@ -64,7 +65,9 @@ import WebRTC
     /// What the page's panel shows.
     @Test func theWayToAViewerIsTold() throws {
         let (_, session, _) = try web.join()
-        web.status.note(WebStatus.Work(quantizer: 12, limit: "link"))
+        var work = SenderSnapshot.Work()
+        (work.quantizer, work.limit) = (12, .link)
+        web.status.note(work)
         let path = "/api/viewers/" + session.dropFirst("/whep/".count)
         let report = try web.request("GET", path)
         #expect(report.status == 200)
@@ -284,11 +287,11 @@ import WebRTC
     }
 
     @Test func whereNothingIsBroadcastNobodyIsLetIn() throws {
-        web.status.note(.stopped)
+        web.status.note(condition: "stopped")
         let stopped = try web.join().response
         #expect(stopped.status == 409)
         #expect(stopped["retry-after"] == "4")
-        web.status.note(.paused)
+        web.status.note(condition: "paused")
         #expect(try web.join().response.status == 201)
         web.peers.close()
         let closed = try web.join().response

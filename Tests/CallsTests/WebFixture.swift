@@ -57,7 +57,7 @@ final class WebFixture: Sendable {
         iceServers: [ICEServer] = [],
         isRelayOnly: Bool = false,
         ports: ClosedRange<UInt16>? = nil,
-        limits: HTTPServer.Limits = HTTPServer.Limits(),
+        limits: HTTPLimits = HTTPLimits(),
         proxies: [AddressRange] = [],
         talk: TalkPolicy = .off,
         access: AccessControl? = nil
@@ -114,7 +114,7 @@ final class WebFixture: Sendable {
         (web.names, web.origins, web.iceServerLinks) = (names, origins, { Self.links })
         service = WebService(web, call: call)
         listener = try server.listen(on: address, respond: service.respond)
-        status.note(.active)
+        status.note(condition: "active")
     }
 
     /// - Parameter network: the client's address, any that begins with 127.
@@ -171,7 +171,7 @@ final class WebFixture: Sendable {
     deinit { close() }
 }
 
-extension HTTPServer.Limits {
+extension HTTPLimits {
     init(_ change: (inout Self) -> Void) {
         self.init()
         change(&self)

@@ -39,10 +39,8 @@ import Time
             .accept(knock: 1),
             .reject(knock: 2), .leave(call: "web"), .talk(viewer: 7, isOn: true),
             .add(
-                call: SenderRequest.Addition(
-                    name: "whip+http://h/\u{1F}\"",
-                    settings: ["whipToken": .text("t"), "localPort": .number(65_535), "janusPin": .text("0123")]
-                )
+                call: "whip+http://h/\u{1F}\"",
+                settings: ["whipToken": "t", "localPort": "65535", "janusPin": "0123"]
             ),
         ]
         let answers = try requests.map { try ask($0) }
@@ -70,8 +68,8 @@ import Time
         "", "status", "{}", "{\"status\":{}", "{\"end\":{}}", "{\"kick\":{}}", "{\"kick\":{\"viewer\":\"7\"}}",
         "{\"kick\":{\"viewer\":1e400}}", "{\"set_bitrate\":{\"bitrate_bps\":0.5}}",
         "{\"status\":{},\"kick\":{\"viewer\":7}}", "{\"add\":{}}", "{\"add\":{\"call\":\"web\"}}",
-        "{\"add\":{\"call\":{\"whip_token\":\"t\"}}}", "{\"add\":{\"call\":{\"name\":7}}}",
-        "{\"add\":{\"call\":{\"name\":\"rtp://h:1\",\"local_port\":65536}}}", "{\"leave\":{}}",
+        "{\"add\":{\"settings\":{\"whipToken\":\"t\"}}}", "{\"add\":{\"call\":7,\"settings\":{}}}",
+        "{\"add\":{\"call\":\"rtp://h:1\",\"settings\":{\"localPort\":65536}}}", "{\"leave\":{}}",
         "{\"leave\":{\"call\":[\"web\"]}}",
         "[[[[", "\u{0}", "\u{FFFD}",
         String(repeating: "[", count: 4096), "null",

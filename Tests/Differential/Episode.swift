@@ -213,15 +213,10 @@ struct Episode: ~Copyable {
 
     /// What an encoder makes of the picture that knows nothing but that.
     private func plainEncode(_ codec: VideoCodec) throws -> PlanarPicture {
-        var encoder = try VideoEncoder(
-            VideoEncoderConfiguration(
-                codec: codec,
-                size: plan.size,
-                targetBitrate: plan.bitrate,
-                vp8Profile: plan.settings.vp8Profile,
-                allowsPatches: false
-            )
-        )
+        var configuration = VideoEncoderConfiguration(codec: codec, size: plan.size, targetBitrate: plan.bitrate)
+        configuration.vp8Profile = plan.settings.vp8Profile
+        configuration.allowsPatches = false
+        var encoder = try VideoEncoder(configuration)
         var plain = PlanarPicture()
         for step in 0..<60 {
             let time = Instant(nanoseconds: 0) + plan.rendition(.vp8).interval * (step + 1)

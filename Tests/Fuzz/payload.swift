@@ -9,23 +9,14 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 0 else { return 0 }
     let input = Array(UnsafeBufferPointer(start: start, count: count))
     var random = SplitMix64(seed: 1)
-    var receiver = IncomingBundle(
-        [
-            IncomingBundle.Description(
-                mid: "0",
-                codecs: [96: .video(VideoCodec.allCases[Int(input[0]) % VideoCodec.allCases.count]), 98: .video(.vp8)],
-                retransmissions: [97: 96],
-                extensions: HeaderExtensions(mid: 1, transportNumber: 2)
-            ),
-            IncomingBundle.Description(
-                mid: "1",
-                codecs: [111: .opus],
-                retransmissions: [:],
-                extensions: HeaderExtensions(mid: 1, soundLevel: 3)
-            ),
-        ],
-        using: &random
-    )
+    var extensions = HeaderExtensions.empty
+    (extensions.mid, extensions.transportNumber, extensions.soundLevel) = (1, 2, 3)
+    var video = IncomingBundle.Description(mid: "0", extensions: extensions)
+    video.codecs = [96: .video(VideoCodec.allCases[Int(input[0]) % VideoCodec.allCases.count]), 98: .video(.vp8)]
+    video.retransmissions = [97: 96]
+    var sound = IncomingBundle.Description(mid: "1", extensions: extensions)
+    sound.codecs = [111: .opus]
+    var receiver = IncomingBundle([video, sound], using: &random)
     var now = Instant(nanoseconds: 1 << 40)
     var place = 1
     while place + 2 <= count {

@@ -11,16 +11,11 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let history = PacketHistory(codec: .vp8, maximumPayloadSize: 100, capacity: 32, using: &random)
     let sound = PacketHistory(soundOf: 100, capacity: 32)
     var now = Instant(nanoseconds: 1 << 40)
+    var video = OutgoingStream.Parameters(payloadType: 96, retransmissionPayloadType: count % 2 == 0 ? 97 : nil)
+    var opus = OutgoingStream.Parameters(payloadType: 111, retransmissionPayloadType: nil)
+    (video.mid, opus.mid) = ("0", "1")
     var streams = StreamBundle(
-        [
-            (
-                OutgoingStream.Parameters(
-                    payloadType: 96,
-                    retransmissionPayloadType: count % 2 == 0 ? 97 : nil,
-                    mid: "0"
-                ), history
-            ), (OutgoingStream.Parameters(payloadType: 111, retransmissionPayloadType: nil, mid: "1"), sound),
-        ],
+        [(video, history), (opus, sound)],
         pace: .video(targetBitrate: 1_000_000),
         clock: ClockReading(monotonic: now, wall: 1 << 60),
         using: &random

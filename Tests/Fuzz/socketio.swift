@@ -24,11 +24,11 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         precondition(session.isEnded == (session.nextDeadline == nil))
     case 1:
         var client = SocketClient(jitter: 1, now: now)
-        if kind >= 128 { client.socketFailed(now: now) }
+        if kind >= 128 { client.change(now: now) { $0.socketFailed() } }
         for piece in pieces {
-            client.receive(.text(piece), now: now)
-            client.getAnswered(status: 200, piece, now: now)
-            client.receive(.binary(piece), now: now)
+            client.change(now: now) { $0.receive(.text(piece), now: now) }
+            client.change(now: now) { $0.getAnswered(status: 200, piece, now: now) }
+            client.change(now: now) { $0.receive(.binary(piece), now: now) }
         }
         _ = client.takeOutputs()
     case 2:

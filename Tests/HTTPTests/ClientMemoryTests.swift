@@ -103,7 +103,7 @@ import Testing
     func requestsThatHaveNotComeWholeCount(part: String) throws {
         func text(_ count: Int) -> String { String(repeating: "x", count: count) }
         let web = try HTTPFixture(
-            limits: HTTPServer.Limits { ($0.requestTimeout, $0.unread) = (.seconds(300), 200_000) }
+            limits: HTTPLimits { ($0.requestTimeout, $0.unread) = (.seconds(300), 200_000) }
         )
         let clients = try (0..<16).map { _ in
             let client = try web.connect(from: "127.0.0.2")
@@ -128,7 +128,7 @@ import Testing
     @Test func aSlowReaderMakesRoomForAnother() throws {
         let size = 8 << 20
         let web = try HTTPFixture(
-            limits: HTTPServer.Limits { ($0.requestTimeout, $0.unread) = (.seconds(300), 12 << 20) },
+            limits: HTTPLimits { ($0.requestTimeout, $0.unread) = (.seconds(300), 12 << 20) },
             large: size
         )
         func ask(_ path: String, from network: String) throws -> HTTPClient {

@@ -6,10 +6,10 @@ import Time
 
 @Suite struct ConnectionLimitTests {
     @Test(arguments: [
-        (HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (3, 64) }, [1, 2, 3, 4]),
-        (HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 3) }, [1, 1, 1, 1]),
+        (HTTPLimits { ($0.connections, $0.connectionsOfOneNetwork) = (3, 64) }, [1, 2, 3, 4]),
+        (HTTPLimits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 3) }, [1, 1, 1, 1]),
     ])
-    func whoComesTooMuchIsTurnedAway(limits: HTTPServer.Limits, networks: [Int]) throws {
+    func whoComesTooMuchIsTurnedAway(limits: HTTPLimits, networks: [Int]) throws {
         let web = try HTTPFixture(limits: limits)
         func status(_ client: HTTPClient) -> Int? {
             try? client.request("GET", "/greeting").status
@@ -27,7 +27,7 @@ import Time
 
     /// However many places one network may have.
     @Test func oneNetworkLeavesHalfOfThePlaces() throws {
-        let web = try HTTPFixture(limits: HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (8, 64) })
+        let web = try HTTPFixture(limits: HTTPLimits { ($0.connections, $0.connectionsOfOneNetwork) = (8, 64) })
         func isLetIn(_ client: HTTPClient) -> Bool { (try? client.request("GET", "/greeting").status) == 200 }
         let clients = try (0..<5).map { _ in try web.connect(from: "127.0.0.2") }
         defer { withExtendedLifetime(clients) {} }
@@ -39,7 +39,7 @@ import Time
     /// Behind a proxy, those that wait for a response count for their networks.
     @Test func oneNetworkBehindAProxyLeavesHalfOfThePlaces() throws {
         let web = try HTTPFixture(
-            limits: HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (8, 64) },
+            limits: HTTPLimits { ($0.connections, $0.connectionsOfOneNetwork) = (8, 64) },
             proxies: [try #require(AddressRange(parsing: "127.0.0.1"))]
         )
         let listeners = try (0..<4).map { _ in try web.connect() }
@@ -59,7 +59,7 @@ import Time
     private func greet(_ client: HTTPClient) throws { #expect(try client.request("GET", "/greeting").status == 200) }
 
     @Test func theConnectionThatIsIdleForLongestMakesRoom() throws {
-        let web = try HTTPFixture(limits: HTTPServer.Limits { $0.idleConnectionsOfOneNetwork = 2 })
+        let web = try HTTPFixture(limits: HTTPLimits { $0.idleConnectionsOfOneNetwork = 2 })
         let listener = try web.connect()
         #expect(try listener.request("GET", "/events").status == 200)
         let other = try web.connect(from: "127.0.0.2")
@@ -82,7 +82,7 @@ import Time
 
     /// Whoever has sent half of a request waits for nothing yet.
     @Test func aRequestThatIsNotWholeKeepsNoConnection() throws {
-        let web = try HTTPFixture(limits: HTTPServer.Limits { $0.idleConnectionsOfOneNetwork = 1 })
+        let web = try HTTPFixture(limits: HTTPLimits { $0.idleConnectionsOfOneNetwork = 1 })
         for part in ["GET / HT", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx"] {
             let client = try web.connect()
             client.send(part)
@@ -93,7 +93,7 @@ import Time
 
     @Test func whatAProxyKeepsOpenIsNobodys() throws {
         let web = try HTTPFixture(
-            limits: HTTPServer.Limits { $0.idleConnectionsOfOneNetwork = 1 },
+            limits: HTTPLimits { $0.idleConnectionsOfOneNetwork = 1 },
             proxies: [try #require(AddressRange(parsing: "127.0.0.1"))]
         )
         let clients = try (0..<3).map { _ in try web.connect() }
@@ -113,7 +113,7 @@ import Time
     /// A listener that goes is missed before the next sign of life, which is fifteen seconds away: eight that wait for it
     /// would need more than a minute.
     @Test func aListenerThatGoesMakesRoom() throws {
-        let web = try HTTPFixture(limits: HTTPServer.Limits { $0.connectionsOfOneNetwork = 1 })
+        let web = try HTTPFixture(limits: HTTPLimits { $0.connectionsOfOneNetwork = 1 })
         let end: Instant = MonotonicClock.now() + .seconds(60)
         for _ in 0..<8 {
             var isLetIn = false

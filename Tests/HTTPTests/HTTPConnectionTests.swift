@@ -198,7 +198,7 @@ import Testing
 
     @Test(arguments: ["", "GET /api/sta", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nv=0\r\n"])
     func whoFallsSilentIsCutOff(text: String) throws {
-        let impatient = try HTTPFixture(limits: HTTPServer.Limits { $0.requestTimeout = .milliseconds(50) })
+        let impatient = try HTTPFixture(limits: HTTPLimits { $0.requestTimeout = .milliseconds(50) })
         let client = try impatient.connect()
         client.send(text)
         #expect(try client.rest().isEmpty)

@@ -17,7 +17,7 @@ final class HTTPFixture {
 
     /// - Parameter large: bytes of the bodies at `/large`, which all clients share, and `/own`.
     init(
-        limits: HTTPServer.Limits = HTTPServer.Limits(),
+        limits: HTTPLimits = HTTPLimits(),
         proxies: [AddressRange] = [],
         tls: (@Sendable () -> TLSIdentity)? = nil,
         large: Int = 0
@@ -64,7 +64,7 @@ final class HTTPFixture {
     }
 }
 
-extension HTTPServer.Limits {
+extension HTTPLimits {
     init(_ change: (inout Self) -> Void) {
         self.init()
         change(&self)

@@ -86,7 +86,7 @@ import Testing
     /// Each of a proxy's clients has its own limits, and is known by its own address.
     @Test func limitsAreThoseOfTheClients() throws {
         let web = try HTTPFixture(
-            limits: HTTPServer.Limits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 2) },
+            limits: HTTPLimits { ($0.connections, $0.connectionsOfOneNetwork) = (64, 2) },
             proxies: [try #require(AddressRange(parsing: "127.0.0.0/8"))]
         )
         func request(_ client: String, _ path: String) throws -> ReceivedResponse {

@@ -9,7 +9,7 @@ import Testing
     private static let size = 48 << 20
 
     private func server(timeout: Duration) throws -> HTTPFixture {
-        try HTTPFixture(limits: HTTPServer.Limits { $0.requestTimeout = timeout }, large: Self.size)
+        try HTTPFixture(limits: HTTPLimits { $0.requestTimeout = timeout }, large: Self.size)
     }
 
     private func ask(_ web: HTTPFixture, _ fields: String) throws -> HTTPClient {

@@ -7,7 +7,7 @@ import Testing
 /// The client of HTTP and WebSockets with our server, and with servers that are none.
 @Suite struct WebClientTests {
     private final class Fixture: Sendable {
-        let server = HTTPServer(limits: HTTPServer.Limits { $0.bodySize = 70_000 })
+        let server = HTTPServer(limits: HTTPLimits { $0.bodySize = 70_000 })
         let listener: HTTPServer.Listener
         let client: WebClient
 

@@ -19,7 +19,7 @@ final class WebSocketFixture: Sendable {
         let notes = Shared(Notes())
         self.notes = notes
         server = HTTPServer(
-            limits: HTTPServer.Limits {
+            limits: HTTPLimits {
                 ($0.idleConnectionsOfOneNetwork, $0.bodySize, $0.unread) = (idleConnections, bodySize, unread)
             }
         )

@@ -260,7 +260,7 @@ import Time
                 "windows":[{"height":480,"id":"0x2a","title":"a\u2028b","width":640,"x":2,"y":3}]}
                 """#
         )
-        let key = try #require(GuestKey(String(repeating: "a", count: 64)))
+        let key = try #require(GuestKey(rawValue: String(repeating: "a", count: 64)))
         let known = [GuestStore.Entry(key: key, name: "Ann", since: "2026-01-01T00:00:00Z")]
         #expect(
             try known.printableJSONLine() == #"[{"key":"\#(key)","name":"Ann","since":"2026-01-01T00:00:00Z"}]"#

@@ -53,6 +53,9 @@ import WebRTC
                 }
             note(word, of: id)
         }
+
+        func peer(_ id: ParticipantID, sent frame: ReceivedFrame) {}
+        func peer(_ id: ParticipantID, said packet: ReceivedSound) {}
     }
 
     private final class Recorded<Value: Sendable>: Sendable {

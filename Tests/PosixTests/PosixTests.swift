@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Synchronization
 import TestSupport
 import Testing
 import Time
@@ -21,6 +22,24 @@ import Time
         #expect(mapping.guarded { mapping.load64(0) } == 0)
         #expect(mapping.guarded { mapping.load64(4096) } == nil)
         #expect(mapping.guarded { mapping.load64(0) } == nil)
+    }
+
+    /// No ring is lost, and one that changes nothing does not end the wait.
+    @Test func aBellWaitsUntilSomethingIsSo() throws {
+        let bell = Bell()
+        let count = Mutex(0)
+        let thread = try Thread {
+            for _ in 0..<3 {
+                count.withLock { $0 += 1 }
+                bell.ring()
+            }
+        }
+        let isSo = bell.wait { count.withLock { $0 == 3 } }
+        thread.join()
+        #expect(isSo && count.withLock { $0 } == 3)
+        let past: Instant = MonotonicClock.now()
+        let (isSoByThen, isNever) = (bell.wait(until: past) { true }, bell.wait(until: past) { false })
+        #expect(isSoByThen && !isNever)
     }
 
     /// Runs a program and returns what it printed.

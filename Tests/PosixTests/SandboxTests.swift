@@ -1,8 +1,9 @@
 import Glibc
-import Posix
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Posix
 
 /// What a process can still do once it has given the rest up. Each test is a process of its own.
 @Suite struct SandboxTests {

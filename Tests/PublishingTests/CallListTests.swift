@@ -24,7 +24,7 @@ import Time
         var list = CallList()
         #expect(!list.areOver)
         let number = try list.begin(call, at: at(1))
-        #expect(list.entries[0].state == .joining && list.number(of: call) == number)
+        #expect(list.entries[0].status.state == .joining && list.number(of: call) == number)
         let away = CallReport.Event.away(why: "x", isNews: true)
         let steps: [(second: Int, CallReport.Event, state: SenderSnapshot.Call.State, reason: String?)] = [
             (2, .standing(nil), .standing, nil), (3, away, .away, "x"), (4, .standing(.vp8), .standing, nil),
@@ -35,7 +35,7 @@ import Time
             let isNewsAgain = list.note(event, of: number, at: at(second) + .milliseconds(500))
             #expect(isNews && !isNewsAgain)
             let entry = list.entries[0]
-            #expect(entry.state == state && entry.reason == reason && entry.since == at(second))
+            #expect(entry.status.state == state && entry.status.reason == reason && entry.since == at(second))
         }
         let isNews = list.note(.remark, of: number, at: at(5))
         #expect(!isNews && list.entries[0].since == at(4))
@@ -47,7 +47,8 @@ import Time
             let isNews = list.note(event, of: number, at: at(6))
             #expect(!isNews)
         }
-        #expect(list.entries[0].reason == "it is gone" && list.entries[0].exitCode == 69 && list.failure == failure)
+        let status = list.entries[0].status
+        #expect(status.reason == "it is gone" && status.exitCode == 69 && list.failure == failure)
     }
 
     @Test func oneThatHasEndedMayBeBegunAgain() throws {
@@ -60,7 +61,7 @@ import Time
         // What becomes of the first does not count any more.
         let isNews = list.note(.standing(nil), of: first, at: at(4))
         #expect(!isNews && list.isOver(first))
-        #expect(list.entries[0].state == .joining && !list.areOver)
+        #expect(list.entries[0].status.state == .joining && !list.areOver)
         list.note(.ended(nil), of: second, at: at(5))
         #expect(list.areOver && list.failure == nil)
     }

@@ -15,7 +15,7 @@ final class EchoCall: Call {
         fileprivate func add(_ call: EchoCall) { calls.withLock { $0[call.host.name] = call } }
     }
 
-    static let guestKey = GuestKey(String(repeating: "e", count: 64))
+    static let guestKey = GuestKey(rawValue: String(repeating: "e", count: 64))
 
     private static let offer = """
         v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n\

@@ -93,9 +93,9 @@ import Time
             guard case .status(let status) = try ask(.status) else { throw Unexpected() }
             return status
         }
-        let addition = SenderRequest.Addition(name: "echo:tea", settings: ["guest": .text("Ann"), "port": .number(7)])
-        guard case .done = try ask(.add(call: addition)) else { throw Unexpected() }
-        guard case .refused = try ask(.add(call: addition)) else { throw Unexpected() }
+        let addition = SenderRequest.add(call: "echo:tea", settings: ["guest": "Ann", "port": "7"])
+        guard case .done = try ask(addition) else { throw Unexpected() }
+        guard case .refused = try ask(addition) else { throw Unexpected() }
         try wait(until: "it stands, and somebody is there") {
             let status = try status()
             return status.calls.map(\.state) == [.standing] && status.viewers.count == 1
@@ -116,8 +116,9 @@ import Time
     @Test func whatIsMeantNamesTheKind() throws {
         let scene = try scene()
         defer { scene.calls.close() }
-        guard case .refused(let reason) = scene.commands.reply(to: .add(call: SenderRequest.Addition(name: "ecko:tea")))
-        else { throw Unexpected() }
+        guard case .refused(let reason) = scene.commands.reply(to: .add(call: "ecko:tea", settings: [:])) else {
+            throw Unexpected()
+        }
         #expect(reason.hasSuffix(", or echo:NAME"))
     }
 }

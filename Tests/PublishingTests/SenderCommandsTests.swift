@@ -6,6 +6,7 @@ import Glibc
 import Media
 import Peers
 import Posix
+import Synchronization
 import Talk
 import TestSupport
 import Testing
@@ -66,7 +67,7 @@ import WebRTC
     @Test func whoIsForgottenIsNamed() throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        let keys = try ["a", "b", "c"].map { try #require(GuestKey(String(repeating: $0, count: 64))) }
+        let keys = try ["a", "b", "c"].map { try #require(GuestKey(rawValue: String(repeating: $0, count: 64))) }
         var settings = AccessEngine.Settings()
         settings.asks = true
         settings.guests = zip(keys, ["Ann", "Bob", "Ann"]).map { Guest(key: $0, name: $1) }
@@ -99,11 +100,8 @@ import WebRTC
         return reason
     }
 
-    private func add(_ name: String, token: String? = nil, port: UInt16? = nil) -> SenderRequest {
-        var addition = SenderRequest.Addition(name: name)
-        addition.settings["whipToken"] = token.map { .text($0) }
-        addition.settings["localPort"] = port.map { .number($0) }
-        return .add(call: addition)
+    private func add(_ name: String, _ settings: [String: String] = [:]) -> SenderRequest {
+        .add(call: name, settings: settings)
     }
 
     @Test(arguments: [
@@ -127,14 +125,14 @@ import WebRTC
     @Test(arguments: ["a b", "a\r\nHost: b", "ü", "\u{0}"]) func whatIsNoTokenIsRefused(token: String) throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        #expect(try refusal(scene.commands, add("whip+http://127.0.0.1:1/x", token: token)).contains("token"))
+        #expect(try refusal(scene.commands, add("whip+http://127.0.0.1:1/x", ["whipToken": token])).contains("token"))
         #expect(scene.calls.names.isEmpty)
     }
 
-    @Test(arguments: [0, 65_535] as [UInt16]) func whatIsNoLocalPortIsRefused(port: UInt16) throws {
+    @Test(arguments: ["0", "65535", "65536", "x"]) func whatIsNoLocalPortIsRefused(port: String) throws {
         let scene = try CallScene()
         defer { scene.calls.close() }
-        #expect(try refusal(scene.commands, add("rtp://127.0.0.1:5004", port: port)).contains("out of range"))
+        #expect(try refusal(scene.commands, add("rtp://127.0.0.1:5004", ["localPort": port])).contains("out of range"))
         #expect(scene.calls.names.isEmpty)
     }
 
@@ -194,14 +192,14 @@ import WebRTC
         #expect(scene.calls.peers == nil)
         let socket = try UDPSocket(family: AF_INET)
         let taken = try socket.localAddress()
-        for (name, port, code, words) in [
-            ("whip+http://127.0.0.1:1/x", nil, 69, "127.0.0.1"),
-            ("room+http://127.0.0.1:1/x", nil, 69, "127.0.0.1"),
-            ("janus+ws://127.0.0.1:1/1", nil, 69, "127.0.0.1"),
-            ("rtp://nowhere.invalid:5004", nil, 69, "nowhere.invalid"),
-            ("rtp://127.0.0.1:5004", taken.port, 1, "--local-port"),
-        ] as [(String, UInt16?, Int32, String)] {
-            guard case .done = scene.commands.reply(to: add(name, port: port)) else { throw Unexpected() }
+        for (name, settings, code, words) in [
+            ("whip+http://127.0.0.1:1/x", [:], 69, "127.0.0.1"),
+            ("room+http://127.0.0.1:1/x", [:], 69, "127.0.0.1"),
+            ("janus+ws://127.0.0.1:1/1", [:], 69, "127.0.0.1"),
+            ("rtp://nowhere.invalid:5004", [:], 69, "nowhere.invalid"),
+            ("rtp://127.0.0.1:5004", ["localPort": "\(taken.port)"], 1, "--local-port"),
+        ] as [(String, [String: String], Int32, String)] {
+            guard case .done = scene.commands.reply(to: add(name, settings)) else { throw Unexpected() }
             func status() -> SenderSnapshot.Call? {
                 scene.calls.statuses(at: MonotonicClock.now()).first { $0.name == name }
             }
@@ -217,7 +215,7 @@ import WebRTC
         defer { scene.calls.close() }
         let host = CallHost(name: "web", scene.network, access: scene.access) { _ in }
         let call = try WebCall(in: host, viewerLimit: 1)
-        for number in 0..<65 { call.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") }
+        for number in 0..<65 { call.state.withLock { $0.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") } }
         #expect(["0", "1", "64"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
     }
@@ -229,16 +227,16 @@ import WebRTC
     ])
     func oneWordTellsWhatLimitsThePicture(frames: Int, cost: Double, isThin: Bool, limit: SenderSnapshot.Limit?) {
         var work = SenderWork()
-        #expect(work.limit == nil && work.quantizer == nil)
+        #expect(work.latest.limit == nil && work.latest.quantizer == nil)
         var statistics = SenderStatistics()
         work.note(statistics, isThin: isThin, at: .seconds(1))
-        #expect(work.limit == nil)
+        #expect(work.latest.limit == nil)
         statistics.framesEncoded = frames
         statistics.encodeTime = .seconds(cost)
         statistics.quantizer = 33
         work.note(statistics, isThin: isThin, at: .seconds(2))
-        #expect(work.limit == limit)
-        #expect(work.quantizer == (frames > 0 ? 33 : nil))
+        #expect(work.latest.limit == limit)
+        #expect(work.latest.quantizer == (frames > 0 ? 33 : nil))
     }
 
     /// A sender that lies is not believed.

@@ -1,3 +1,4 @@
+import Control
 import Glibc
 import JSON
 import Posix
@@ -13,7 +14,7 @@ import Testing
     /// The keys of the last line of `--stats`.
     private func statistics(
         _ sender: SenderStatistics = SenderStatistics(),
-        _ work: SenderWork = SenderWork(),
+        _ work: SenderSnapshot.Work = SenderSnapshot.Work(),
         plain: [PlainRTPStatistics] = [],
         network: CallNetwork? = nil
     ) throws -> Set<String> {
@@ -45,7 +46,7 @@ import Testing
             "sound_bitrate_bps", "sound_target_bps", "sound_channels", "sound_packets", "sound_bytes",
             "sound_blocks_lost", "sound_encode_ms",
         ]
-        #expect(try statistics(sender, work) == always.union(sound).union(["limit"]))
+        #expect(try statistics(sender, work.latest) == always.union(sound).union(["limit"]))
     }
 
     /// Of viewers, too, once there may be some.

@@ -101,10 +101,10 @@ import Time
         var work = SenderWork()
         var statistics = SenderStatistics()
         work.note(statistics, isThin: false, at: .seconds(10))
-        #expect(work.sound == nil)
+        #expect(work.latest.sound == nil)
         statistics.sound = SoundStatistics()
         work.note(statistics, isThin: false, at: .seconds(11))
-        #expect(work.sound == SenderSnapshot.Sound())
+        #expect(work.latest.sound == SenderSnapshot.Sound())
         statistics.sound!.bytes = 12_000
         (statistics.sound!.packets, statistics.sound!.blocksLost) = (50, 3)
         (statistics.sound!.channels, statistics.sound!.bitrate) = (2, 64_000)
@@ -113,18 +113,18 @@ import Time
         var expected = SenderSnapshot.Sound()
         (expected.channels, expected.bitrateBps, expected.targetBps) = (2, 96_000, 64_000)
         (expected.packets, expected.blocksLost, expected.silent) = (50, 3, false)
-        #expect(work.sound == expected)
+        #expect(work.latest.sound == expected)
         // Half a second later, half as much more.
         statistics.sound!.bytes += 6000
         statistics.sound!.heardAt = .seconds(12.5)
         work.note(statistics, isThin: false, at: .seconds(12.5))
-        #expect(work.sound?.bitrateBps == 96_000)
+        #expect(work.latest.sound?.bitrateBps == 96_000)
         work.note(statistics, isThin: false, at: .seconds(13.6))
-        #expect(work.sound?.bitrateBps == 0 && work.sound?.silent == true)
+        #expect(work.latest.sound?.bitrateBps == 0 && work.latest.sound?.silent == true)
         let told = try JSONEncoder().encode(expected)
         #expect(try JSONDecoder().decode(SenderSnapshot.Sound.self, from: told) == expected)
         statistics.sound = nil
         work.note(statistics, isThin: false, at: .seconds(15))
-        #expect(work.sound == nil)
+        #expect(work.latest.sound == nil)
     }
 }

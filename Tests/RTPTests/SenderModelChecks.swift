@@ -129,7 +129,7 @@ extension SenderModel {
             packetCount: UInt32(sent.count),
             octetCount: UInt32(octets)
         )
-        let name = SourceDescription(ssrc: stream.ssrc, canonicalName: sender.canonicalName)
-        #expect(packets == [.senderReport(report), .sourceDescription([name])])
+        #expect(packets == [.senderReport(report)])
+        #expect(CanonicalName.all(in: bytes) == [CanonicalName(ssrc: stream.ssrc, name: sender.canonicalName)])
     }
 }

@@ -152,9 +152,12 @@ import Time
 
     @Test func oneReportTellsOfAllThatHaveSent() throws {
         let peer = Peer(rate: 100_000_000, burst: 100_000)
+        var names: [CanonicalName] = []
         func report() throws -> [RTCPPacket]? {
             var bytes: [UInt8] = []
-            return peer.bundle.writeReport(at: peer.now, to: &bytes) ? try RTCPPacket.parse(bytes) : nil
+            guard peer.bundle.writeReport(at: peer.now, to: &bytes) else { return nil }
+            names = CanonicalName.all(in: bytes)
+            return try RTCPPacket.parse(bytes)
         }
         #expect(try report() == nil)
         peer.show(2, in: peer.camera)
@@ -171,21 +174,15 @@ import Time
             #expect(packets.last { $0.header.ssrc == report.ssrc }?.header.timestamp == report.rtpTimestamp)
         }
         #expect(reports.map(\.packetCount) == [2, 1])
-        let names = told.compactMap { if case .sourceDescription(let chunks) = $0 { chunks } else { nil } }
-        #expect(
-            names == [
-                [camera.ssrc, sound.ssrc].map {
-                    SourceDescription(ssrc: $0, canonicalName: peer.bundle.canonicalName)
-                }
-            ]
-        )
+        let name = peer.bundle.canonicalName
+        #expect(names == [camera.ssrc, sound.ssrc].map { CanonicalName(ssrc: $0, name: name) })
         // The rates hold between two reports.
         peer.now += .milliseconds(3000)
         let later = try #require(try report()).compactMap { if case .senderReport(let next) = $0 { next } else { nil } }
         #expect(zip(reports, later).map { $1.rtpTimestamp &- $0.rtpTimestamp } == [270_000, 144_000])
         var bytes: [UInt8] = []
         #expect(peer.bundle.writeGoodbye(at: peer.now, to: &bytes))
-        #expect(try RTCPPacket.parse(bytes).last == .goodbye(Goodbye(ssrcs: peer.bundle.streams.flatMap(\.sources))))
+        #expect(try RTCPPacket.parse(bytes).last == .goodbye(peer.bundle.streams.flatMap(\.sources)))
     }
 
     /// What comes while the peer opens its speakers would wait in its buffer for good.
@@ -382,6 +379,7 @@ import Time
         bytes.removeAll()
         expect(bundle.writeGoodbye(at: Self.start, to: &bytes))
         #expect(bytes.count + 20 <= 1200, "with its seal")
-        #expect(try RTCPPacket.parse(bytes).count == StreamBundle.limit + 2)
+        #expect(try RTCPPacket.parse(bytes).count == StreamBundle.limit + 1)
+        #expect(CanonicalName.all(in: bytes).count == StreamBundle.limit)
     }
 }

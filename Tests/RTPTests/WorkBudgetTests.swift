@@ -81,8 +81,7 @@ extension RTCPPacket {
         switch self {
         case .senderReport(let report): report.reports.count
         case .receiverReport(let report): report.reports.count
-        case .sourceDescription(let chunks): chunks.count
-        case .goodbye(let goodbye): goodbye.ssrcs.count
+        case .goodbye(let ssrcs): ssrcs.count
         case .fullIntra(let request): request.commands.count
         case .genericNACK(let nack): nack.lost.count
         case .transportFeedback(let feedback): feedback.arrivals.count

@@ -36,9 +36,9 @@ import VideoEncoding
         _ codec: VideoCodec,
         _ quantizer: Int
     ) throws -> (bytes: Double, quality: Double) {
-        var encoder = try VideoEncoder(
-            VideoEncoderConfiguration(codec: codec, size: Self.size, targetBitrate: 2_500_000, allowsPatches: false)
-        )
+        var configuration = VideoEncoderConfiguration(codec: codec, size: Self.size, targetBitrate: 2_500_000)
+        configuration.allowsPatches = false
+        var encoder = try VideoEncoder(configuration)
         let size = try encoder.encode(
             picture,
             presentationTime: .seconds(1),

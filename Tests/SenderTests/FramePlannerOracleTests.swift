@@ -38,7 +38,7 @@ private struct PlannedStream {
         }
         if frame == nil {
             planner.beginEncoding(&plan, patched: encoder.patchedBlocks)
-            if planner.asksForNeed(plan, at: now), let need = encoder.need() { planner.setNeed(need) }
+            if planner.asksForNeed(plan, at: now), let need = encoder.need() { planner.linkBudget.setNeed(need) }
             let quantizers = planner.quantizers(of: &plan, at: now)
             frame = encoder.encode(
                 presentationTime: instant,
@@ -113,7 +113,7 @@ extension ToyEncoder.Frame {
                 stream.planner.setKeyframeInterval(interval)
                 oracle.setKeyframeInterval(interval)
             case 9:
-                stream.planner.noteKeyframeRequest()
+                stream.planner.cadence.noteKeyframeRequest()
                 oracle.noteKeyframeRequest()
             default: break
             }

@@ -1,11 +1,12 @@
 import Glibc
-import Media
 import Posix
 import Sender
 import Synchronization
 import TestSupport
 import Testing
 import Time
+
+@testable import Media
 
 /// An encode is known by its rendition, and shares nothing with another but the sinks.
 @Suite struct RenditionTests {

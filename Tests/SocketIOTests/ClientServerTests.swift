@@ -80,8 +80,9 @@ import Time
             let client = simulation.add(hasSockets: way == .webSocket)
             simulation.run(for: .milliseconds(300))
             let place = JSONText(#"{"_placeholder":true,"num":0}"#.utf8)!
-            let packet = SocketPacket.event("b", [place, JSONText("1".utf8)!], attachments: [[0, 255], []])
-            _ = simulation.change(client: client) { $0.send(packet, now: $1) }
+            var packet = SocketPacket.event("b", [place, JSONText("1".utf8)!])
+            (packet.kind, packet.attachments) = (.binaryEvent, [[0, 255], []])
+            _ = simulation.change(client: client) { [packet] in $0.send(packet, now: $1) }
             simulation.run(for: .seconds(1))
             let name = try #require(id(of: client, in: simulation))
             #expect(simulation.serverOutputs.last == .received(client: name, packet))

@@ -15,10 +15,10 @@ import Time
                 let words = [
                     #"0{"sid":"s","upgrades":[],"pingInterval":25000,"pingTimeout":20000}"#, #"40{"sid":"c"}"#,
                 ]
-                for word in words { client.receive(.text(Array(word.utf8)), now: now) }
+                for word in words { client.change(now: now) { $0.receive(.text(Array(word.utf8)), now: now) } }
                 #expect(client.isConnected, "that forgets the attempts before")
             }
-            client.socketLost(now: now)
+            client.change(now: now) { $0.socketLost() }
             guard case .disconnected(_, let retryAt?)? = client.takeOutputs().last else {
                 Issue.record("it is not tried again")
                 return

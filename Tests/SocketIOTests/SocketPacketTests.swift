@@ -24,19 +24,28 @@ import Testing
                 SocketPacket(.connectError, data: JSONText(#"{"message":"Not authorized"}"#.utf8)), 0
             ),
             (#"2["foo"]"#, SocketPacket.event("foo", []), 0),
-            (#"2/admin,["bar"]"#, SocketPacket.event("bar", [], in: "/admin"), 0),
-            (#"212["foo"]"#, SocketPacket.event("foo", [], id: 12), 0),
-            (#"3/admin,13["bar"]"#, SocketPacket.acknowledgement(of: 13, [JSONText(string: "bar")], in: "/admin"), 0),
+            (#"2/admin,["bar"]"#, SocketPacket(.event, in: "/admin", data: JSONText(#"["bar"]"#.utf8)), 0),
+            (#"212["foo"]"#, SocketPacket(.event, id: 12, data: JSONText(#"["foo"]"#.utf8)), 0),
+            (#"313["bar"]"#, SocketPacket.acknowledgement(of: 13, [JSONText(string: "bar")]), 0),
+            (
+                #"3/admin,13["bar"]"#,
+                SocketPacket(.acknowledgement, in: "/admin", id: 13, data: JSONText(#"["bar"]"#.utf8)), 0
+            ),
             ("1/admin,", SocketPacket(.disconnect, in: "/admin"), 0),
             (
                 #"51-["baz",{"_placeholder":true,"num":0}]"#,
-                SocketPacket.event("baz", [JSONText(#"{"_placeholder":true,"num":0}"#.utf8)!], attachments: [[1, 2]]), 1
+                SocketPacket(
+                    .binaryEvent,
+                    data: JSONText(#"["baz",{"_placeholder":true,"num":0}]"#.utf8),
+                    attachments: [[1, 2]]
+                ), 1
             ),
             (
                 #"61-15["bar",{"_placeholder":true,"num":0}]"#,
-                SocketPacket.acknowledgement(
-                    of: 15,
-                    [JSONText(string: "bar"), JSONText(#"{"_placeholder":true,"num":0}"#.utf8)!],
+                SocketPacket(
+                    .binaryAcknowledgement,
+                    id: 15,
+                    data: JSONText(#"["bar",{"_placeholder":true,"num":0}]"#.utf8),
                     attachments: [[1, 2]]
                 ), 1
             ),

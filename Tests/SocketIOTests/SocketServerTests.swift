@@ -136,9 +136,10 @@ import Time
             return
         }
         bench.server.send(
-            .acknowledgement(
-                of: packet.id!,
-                Array(packet.data!.elements!.dropFirst()),
+            SocketPacket(
+                .binaryAcknowledgement,
+                id: packet.id!,
+                data: JSONText(array: Array(packet.data!.elements!.dropFirst())),
                 attachments: packet.attachments
             ),
             to: "id2"

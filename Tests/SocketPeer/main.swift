@@ -3,12 +3,23 @@ import Glibc
 import HTTP
 import JSON
 import NIOHTTP1
-import SocketIO
+package import SocketIO
 import Synchronization
 import Time
 
 // The server that the conformance suites of Engine.IO and Socket.IO ask for: engine.io-protocol and socket.io-protocol,
 // "test-suite". Usage: socket-peer [PORT]; the suites look at port 3000.
+
+extension EngineServer: SocketTransport {
+    package var engine: EngineServer {
+        get { self }
+        set { self = newValue }
+    }
+}
+
+extension EngineServer.Output: SocketOutput {
+    package var action: EngineServer.Action? { if case .transport(let action) = self { action } else { nil } }
+}
 
 let port = CommandLine.arguments.dropFirst().first.flatMap { UInt16($0) } ?? 3000
 
@@ -24,7 +35,7 @@ let makeName: @Sendable () -> String = {
     }
 }
 
-var limits = HTTPServer.Limits()
+var limits = HTTPLimits()
 limits.bodySize = settings.maxPayload
 let http = HTTPServer(limits: limits)
 
@@ -61,9 +72,15 @@ let sockets: SocketService<SocketServer> = SocketService(
         guard let elements = packet.data?.elements, let name = elements.first?.string else { return }
         let arguments = Array(elements.dropFirst())
         if name == "message" {
-            server.send(.event("message-back", arguments, attachments: packet.attachments), to: client)
+            var answer = SocketPacket.event("message-back", arguments)
+            answer.attachments = packet.attachments
+            if !answer.attachments.isEmpty { answer.kind = .binaryEvent }
+            server.send(answer, to: client)
         } else if name == "message-with-ack", let id = packet.id {
-            server.send(.acknowledgement(of: id, arguments, attachments: packet.attachments), to: client)
+            var answer = SocketPacket.acknowledgement(of: id, arguments)
+            answer.attachments = packet.attachments
+            if !answer.attachments.isEmpty { answer.kind = .binaryAcknowledgement }
+            server.send(answer, to: client)
         }
     case .transport, .disconnected: break
     }

@@ -74,6 +74,11 @@ package struct SocketSimulation {
         return body(&clients[client], now - suspended[client])
     }
 
+    /// A client's socket, or its requests, receive something.
+    private mutating func changeEngine(of client: Int, _ body: (inout EngineClient, Instant) -> Void) {
+        change(client: client) { client, now in client.change(now: now) { body(&$0, now) } }
+    }
+
     /// A client's machine is suspended for a while.
     ///
     /// - Parameters:
@@ -159,7 +164,7 @@ package struct SocketSimulation {
                 server.engine.lost(socket: socket, now: now)
                 takeOfServer()
             }
-            change(client: client) { $0.socketLost(now: $1) }
+            changeEngine(of: client) { engine, _ in engine.socketLost() }
         }
         let ids = requests.filter { $0.value.client == client }.keys.sorted()
         for id in ids {
@@ -168,7 +173,7 @@ package struct SocketSimulation {
             server.engine.abort(request: id, now: now)
             takeOfServer()
         }
-        if !ids.isEmpty { change(client: client) { $0.requestFailed("cut", now: $1) } }
+        if !ids.isEmpty { changeEngine(of: client) { engine, _ in engine.requestFailed("cut") } }
     }
 
     /// Another server takes the place of this one, which loses all connections.
@@ -226,21 +231,24 @@ package struct SocketSimulation {
         case .answer(let id, let status, let body):
             guard let request = requests[id] else { return }
             requests[id] = nil
-            change(client: request.client) {
-                request.method == .get
-                    ? $0.getAnswered(status: status, body, now: $1) : $0.postAnswered(status: status, now: $1)
+            changeEngine(of: request.client) { engine, now in
+                if request.method == .get {
+                    engine.getAnswered(status: status, body, now: now)
+                } else {
+                    engine.postAnswered(status: status)
+                }
             }
-        case .failed(let id): changeClient(of: id) { $0.socketFailed(now: $1) }
+        case .failed(let id): changeClient(of: id) { engine, _ in engine.socketFailed() }
         case .frameToClient(let frame, let id): changeClient(of: id) { $0.receive(frame, now: $1) }
         case .lostToClient(let id):
-            changeClient(of: id) { $0.socketLost(now: $1) }
+            changeClient(of: id) { engine, _ in engine.socketLost() }
             if let client = sockets[id]?.client, current[client] == id { current[client] = nil }
         }
     }
 
-    private mutating func changeClient(of socket: UInt64, _ body: (inout SocketClient, Instant) -> Void) {
+    private mutating func changeClient(of socket: UInt64, _ body: (inout EngineClient, Instant) -> Void) {
         guard let client = sockets[socket]?.client, current[client] == socket else { return }
-        change(client: client, body)
+        changeEngine(of: client, body)
     }
 
     private mutating func takeOfServer() {

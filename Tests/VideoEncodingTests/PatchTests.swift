@@ -21,9 +21,9 @@ import Time
         var patched: BlockSet? { encoder.patchedBlocks }
 
         init(_ size: PixelSize, profile: Int = 0) throws {
-            encoder = try VideoEncoder(
-                VideoEncoderConfiguration(codec: .vp8, size: size, targetBitrate: 2_000_000, vp8Profile: profile)
-            )
+            var configuration = VideoEncoderConfiguration(codec: .vp8, size: size, targetBitrate: 2_000_000)
+            configuration.vp8Profile = profile
+            encoder = try VideoEncoder(configuration)
             picture = NV12Picture(size: size)
             changed = BlockSet(size, side: BlockSet.macroblock)
         }

@@ -192,10 +192,10 @@ import Time
         for datagram in out { try call.viewer.receive(datagram) }
         let packets = call.viewer.packets
         let said = call.viewer.reports.compactMap { report in
-            if case .goodbye(let goodbye) = report { goodbye } else { nil }
+            if case .goodbye(let ssrcs) = report { ssrcs } else { nil }
         }
-        #expect(said.map { $0.ssrcs.first } == [packets[0].header.ssrc])
-        #expect(said.first?.ssrcs.count == 2)
+        #expect(said.map(\.first) == [packets[0].header.ssrc])
+        #expect(said.first?.count == 2)
         #expect(call.viewer.dtls.isClosed)
         #expect(call.end == .closed)
         #expect(call.deadline == nil)

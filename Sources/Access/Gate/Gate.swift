@@ -7,9 +7,6 @@ package struct Gate: Sendable {
     package var limits: NetworkLimits
     private var toldRefusals = NetworkAllowance.ofToldRefusals
 
-    /// - Parameters:
-    ///   - token: nil lets everybody in.
-    ///   - viewerLimit: the most viewers.
     package init(token: String?, viewerLimit: Int) {
         self.token = TokenGuard(token: token)
         limits = NetworkLimits(viewerLimit: viewerLimit)

@@ -12,7 +12,6 @@ struct JanusFault: Sendable, Equatable {
         case unauthorized
         /// The room wants another PIN, or a token of its list.
         case notAdmitted
-        /// The room wants a PIN.
         case pinMissing
         /// Rooms have names where a number was given, or numbers where a name was.
         case otherRoomType
@@ -47,8 +46,6 @@ struct JanusFault: Sendable, Equatable {
     }
 
     /// The end of a call that has not begun.
-    ///
-    /// - Parameter server: for people.
     func end(at server: String, room: String, _ secrets: JanusSecrets) -> CallEnd {
         let said = "(\(code): \(String(quoting: reason.hiding(secrets.hidden))))"
         let (kind, why): (CallEnd.Kind, String) =

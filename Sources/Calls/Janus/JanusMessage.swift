@@ -52,7 +52,6 @@ struct JanusMessage: Sendable, Equatable {
         }
     }
 
-    /// The content of an event of the VideoRoom.
     private static func event(_ data: JSONText?, _ description: JanusDescription?) -> Content {
         guard let data else { return .other }
         if let code = data["error_code"] { return .fault(JanusFault(code, data["error"])) }

@@ -4,7 +4,6 @@ import WebRTC
 /// While the room has the picture.
 extension JanusSession {
     struct Publication {
-        /// A restart of ICE.
         enum Restart {
             /// The peer prepares another generation.
             case proposing
@@ -27,7 +26,6 @@ extension JanusSession {
             return asked.map { min($0.until, nextKeepAlive) } ?? nextKeepAlive
         }
 
-        /// The request to restart.
         var asked: Request? { if case .asked(let request) = restart { request } else { nil } }
     }
 

@@ -88,10 +88,7 @@ package struct JanusSession: Sendable {
     var hasChangedType = false
     var outputs: [Output] = []
 
-    /// - Parameters:
-    ///   - server: for people.
-    ///   - room: its number in decimal digits, or its name.
-    ///   - codecs: the offered ones, for people.
+    /// - Parameter room: its number in decimal digits, or its name.
     package init(server: String, room: String, _ secrets: JanusSecrets, codecs: [VideoCodec]) {
         (self.server, self.room, self.secrets, self.codecs) = (server, room, secrets, codecs)
     }
@@ -113,7 +110,6 @@ package struct JanusSession: Sendable {
 
     package mutating func start() { open(claiming: nil) }
 
-    /// Sets the secrets of further requests.
     package mutating func renew(_ secrets: JanusSecrets) { self.secrets = secrets }
 
     package mutating func opened(now: Instant) {
@@ -188,9 +184,7 @@ package struct JanusSession: Sendable {
 
     /// The peer has ended, or there will be none.
     ///
-    /// - Parameters:
-    ///   - why: as in "is out of reach".
-    ///   - isFinal: whether another attempt would end like this one.
+    /// - Parameter why: as in "is out of reach".
     package mutating func peerEnded(_ why: String, isFinal: Bool, now: Instant) {
         switch state {
         case .idle, .leaving, .ended, .waiting(_, nil): break

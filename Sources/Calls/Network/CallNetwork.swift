@@ -13,15 +13,12 @@ package final class CallNetwork: Sendable {
         /// To trust beside those of the system.
         package var certificates = TrustedCertificates.none
         package var media: SentMedia
-        /// The number of the first peer.
         package var firstNumber = 1
-        /// Makes a watch for suspends of the machine.
         package var suspends: @Sendable () -> sending SuspendWatch? = { try? SuspendWatch() }
 
         package init(_ ice: ICEServers, _ media: SentMedia) { (self.ice, self.media) = (ice, media) }
     }
 
-    /// News about servers and the machine.
     package enum Event: Sendable {
         /// A STUN or TURN server does not work, or works again.
         case server(ServerNews)

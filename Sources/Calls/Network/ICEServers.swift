@@ -2,7 +2,6 @@ import HTTP
 package import ICE
 import Peers
 package import Posix
-import Synchronization
 
 /// The STUN and TURN servers, as this machine uses them.
 package struct ICEServers: Sendable {
@@ -18,8 +17,6 @@ package struct ICEServers: Sendable {
     package var needTunnels: Bool { !secure.isEmpty }
 
     /// Adds a STUN server. Looking up its host may take seconds.
-    ///
-    /// - Parameter name: for people.
     package mutating func addSTUN(_ name: String, host: String, port: UInt16) throws(UnresolvedHost) {
         let address = try SocketAddress.resolve(host: host, port: port)
         add(WatchedServer(name, .stun(address: address.host, port: port)))
@@ -55,30 +52,16 @@ package struct ICEServers: Sendable {
         let loopback = configuration.loopback
         var tunnels: [TLSTunnel] = []
         for relay in secure {
-            let failure = TunnelFailure()
-            let tunnel = try TLSTunnel(to: relay.host, port: relay.port, from: loopback, trust) { error in
-                if failure.note(error) { failed() }
-            }
+            let tunnel = try TLSTunnel(to: relay.host, port: relay.port, from: loopback, trust) { _ in failed() }
             tunnels.append(tunnel)
             add(
                 WatchedServer(relay.name, .turn(address: loopback, port: tunnel.port, .tcp, relay.credentials)) {
-                    failure.last.map { "the relay \(relay.host) cannot be used: \($0.sentence(naming: relay.name))" }
+                    tunnel.failure.map { "the relay \(relay.host) cannot be used: \($0.sentence(naming: relay.name))" }
                 }
             )
         }
         return tunnels
     }
-}
-
-/// The failure of a relay that is reached by TLS.
-final class TunnelFailure: Sendable {
-    private let error = Mutex<WebClientError?>(nil)
-
-    /// The last one; nil if there was none.
-    var last: WebClientError? { error.withLock(\.self) }
-
-    /// Returns whether it differs from the last one.
-    func note(_ failure: WebClientError) -> Bool { error.withLock { exchange(&$0, with: failure) != failure } }
 }
 
 extension ICEAgent.Configuration {

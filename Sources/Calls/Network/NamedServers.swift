@@ -9,15 +9,10 @@ import Synchronization
 package final class NamedServers: Sendable {
     private struct State {
         /// By call, and by relay.
-        var tunnels: [String: [TURNPlace: Tunnel]] = [:]
+        var tunnels: [String: [TURNPlace: TLSTunnel]] = [:]
         /// By call.
         var probers: [String: ServerProber] = [:]
         var isClosed = false
-    }
-
-    private struct Tunnel {
-        let tunnel: TLSTunnel
-        let failure: TunnelFailure
     }
 
     private struct TURNPlace: Hashable {
@@ -44,14 +39,11 @@ package final class NamedServers: Sendable {
     }
 
     /// The servers that are known to fail.
-    ///
-    /// - Parameter calls: the calls whose media servers have named them.
     package func faults(of calls: [String]) -> [ServerNews] {
         state.withLock { state in calls.compactMap { state.probers[$0] } }.flatMap(\.faults)
     }
 
-    /// - Parameters:
-    ///   - found: is called once, on a thread of its own.
+    /// - Parameter found: is called once, on a thread of its own.
     package func find(
         _ servers: [NamedICEServer],
         for call: String,
@@ -88,36 +80,31 @@ package final class NamedServers: Sendable {
     }
 
     private func find(_ servers: [NamedICEServer], for call: String) -> [WatchedServer] {
-        let secure = servers.filter { if case .turn(.tls, _, _) = $0.service { true } else { false } }
         let loopback = configuration.loopback
-        let places = Set(secure.map { TURNPlace(host: $0.host, port: $0.port) })
+        let places = Set(servers.filter(\.isSecure).map { TURNPlace(host: $0.host, port: $0.port) })
         let tunnels = lead(to: places, from: loopback, for: call)
         return servers.compactMap { server -> WatchedServer? in
-            let port = server.port
+            let tunnel = server.isSecure ? tunnels[TURNPlace(host: server.host, port: server.port)] : nil
+            if server.isSecure, tunnel == nil { return nil }
             do throws(UnresolvedHost) {
-                func address() throws(UnresolvedHost) -> String {
-                    try SocketAddress.resolve(host: server.host, port: port).host
-                }
-                switch server.service {
-                case .turn(.tls, let username, let password):
-                    guard let relay = tunnels[TURNPlace(host: server.host, port: port)] else { return nil }
-                    let login = TURNCredentials.password(username: username, password: password)
-                    let near = ICEServer.turn(address: loopback, port: relay.tunnel.port, .tcp, login)
-                    return WatchedServer(server.name, near, namedBy: call) {
-                        relay.failure.last.map {
-                            "the relay \(server.host), which \(call) names, cannot be used: \($0.sentence(naming: server.name))"
-                        }
+                let address =
+                    tunnel == nil ? try SocketAddress.resolve(host: server.host, port: server.port).host : loopback
+                let port = tunnel?.port ?? server.port
+                let near: ICEServer =
+                    switch server.service {
+                    case .stun: .stun(address: address, port: port)
+                    case .turn(let transport, let username, let password):
+                        .turn(
+                            address: address,
+                            port: port,
+                            transport == .udp ? .udp : .tcp,
+                            .password(username: username, password: password)
+                        )
                     }
-                case .turn(let transport, let username, let password):
-                    let login = TURNCredentials.password(username: username, password: password)
-                    let relay = ICEServer.turn(
-                        address: try address(),
-                        port: port,
-                        transport == .udp ? .udp : .tcp,
-                        login
-                    )
-                    return WatchedServer(server.name, relay, namedBy: call)
-                case .stun: return WatchedServer(server.name, .stun(address: try address(), port: port), namedBy: call)
+                return WatchedServer(server.name, near, namedBy: call) {
+                    tunnel?.failure.map {
+                        "the relay \(server.host), which \(call) names, cannot be used: \($0.sentence(naming: server.name))"
+                    }
                 }
             } catch {
                 report(.note("\(call) names a relay that cannot be used: \(error)"))
@@ -131,18 +118,14 @@ package final class NamedServers: Sendable {
         to places: Set<TURNPlace>,
         from loopback: String,
         for call: String
-    ) -> [TURNPlace: Tunnel] {
-        let (tunnels, others) = state.withLock { state -> ([TURNPlace: Tunnel], [Tunnel]) in
+    ) -> [TURNPlace: TLSTunnel] {
+        let (tunnels, others) = state.withLock { state -> ([TURNPlace: TLSTunnel], [TLSTunnel]) in
             if state.isClosed { return ([:], []) }
             let before = state.tunnels[call] ?? [:]
             var tunnels = before.filter { places.contains($0.key) }
             for place in places where tunnels[place] == nil {
-                let failure = TunnelFailure()
                 do throws(HTTPServerError) {
-                    let tunnel = try TLSTunnel(to: place.host, port: place.port, from: loopback, trust) { error in
-                        _ = failure.note(error)
-                    }
-                    tunnels[place] = Tunnel(tunnel: tunnel, failure: failure)
+                    tunnels[place] = try TLSTunnel(to: place.host, port: place.port, from: loopback, trust)
                 } catch {
                     report(.note("the relay \(place.host), which \(call) names, cannot be used: \(error)"))
                 }
@@ -150,7 +133,7 @@ package final class NamedServers: Sendable {
             state.tunnels[call] = tunnels
             return (tunnels, before.filter { !places.contains($0.key) }.map(\.value))
         }
-        for other in others { other.tunnel.close() }
+        for other in others { other.close() }
         return tunnels
     }
 
@@ -158,11 +141,13 @@ package final class NamedServers: Sendable {
     package func close() {
         let state = state.withLock { exchange(&$0, with: State(isClosed: true)) }
         for prober in state.probers.values { prober.close() }
-        for tunnel in state.tunnels.values.flatMap(\.values) { tunnel.tunnel.close() }
+        for tunnel in state.tunnels.values.flatMap(\.values) { tunnel.close() }
     }
 }
 
 extension NamedICEServer {
+    fileprivate var isSecure: Bool { if case .turn(.tls, _, _) = service { true } else { false } }
+
     /// As people name it, without its login.
     fileprivate var name: String {
         let place = "\(host.contains(":") ? "[\(host)]" : host):\(port)"

@@ -2,7 +2,6 @@ import ICE
 package import Peers
 
 extension ServerNews {
-    /// The sentence for people: the state of the server, with advice.
     package var sentence: String {
         let naming = server.call.map { ", which \($0) names," } ?? ""
         let place = "the \(kind) server \(server.name)\(naming)"

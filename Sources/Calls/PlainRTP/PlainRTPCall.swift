@@ -179,23 +179,20 @@ package final class PlainRTPCall: MediaSink {
         let backlog = state.session.backlog(at: now)
         let link = state.session.linkRate.map { RenditionCapacity.Link(estimate: $0, backlog: backlog) }
         let capacity = RenditionCapacity(link.map { [$0] } ?? [], most: media.target.bitsPerSecond, at: now)
-        return Demand(
-            isWanted: true,
-            keyframeAt: state.session.keyframeAt,
-            keyframeInterval: media.keyframeInterval,
-            isFullUntil: backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil,
-            limit: capacity.limit,
-            linkRate: capacity.linkRate,
-            // Not every plain receiver takes a picture of another size, nor does every program behind it.
-            keepsSize: true
-        )
+        var demand = Demand(isWanted: true)
+        demand.keyframeAt = state.session.keyframeAt
+        demand.keyframeInterval = media.keyframeInterval
+        demand.isFullUntil = backlog > Self.longestBacklog ? now + (backlog - Self.longestBacklog) : nil
+        (demand.limit, demand.linkRate) = (capacity.limit, capacity.linkRate)
+        // Not every plain receiver takes a picture of another size, nor does every program behind it.
+        demand.keepsSize = true
+        return demand
     }
 
     // MARK: - The session
 
     package var statistics: PlainRTPStatistics { state.withLock { $0.session.statistics } }
 
-    /// The session description for the receiver to open.
     package var sessionDescription: String {
         state.withLock { state in
             followTarget(&state)

@@ -8,7 +8,6 @@ extension PlainRTPSession.Configuration {
     /// - Parameters:
     ///   - number: the session's, by which its sender tells it from others.
     ///   - receiver: for RTP; RTCP goes to the next port.
-    ///   - sender: the local address.
     ///   - frameRate: pictures a second.
     func description(
         _ number: UInt32,

@@ -9,8 +9,6 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
     case mediamtx
 
     /// Lines for the program's configuration, or for a shell on its host, with which it receives a call to that host.
-    ///
-    /// - Parameter hasSound: whether the call has sound too.
     package func instructions(
         for destination: RTPDestination,
         _ rendition: Rendition,
@@ -103,8 +101,6 @@ package enum PlainRTPReceiver: String, CaseIterable, Sendable {
     }
 
     /// As mediamtx.yml has it (docs/2-publish/12-rtp.md of MediaMTX).
-    ///
-    /// - Parameter isWithoutSound: whether the sound of the call is left out.
     private static func path(_ address: SocketAddress, _ description: String, isWithoutSound: Bool) -> String {
         let host = address.isIPv6 ? "[\(address.host)]" : address.host
         let lines = description.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n")

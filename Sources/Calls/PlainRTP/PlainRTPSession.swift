@@ -12,7 +12,6 @@ struct PlainRTPSession {
         var codec: VideoCodec
         /// The encoder's, in bits a second; packets leave at up to five times that.
         var targetBitrate: UInt64 = 2_500_000
-        /// Whether the call has sound beside the pictures.
         var hasSound = false
 
         fileprivate var pace: Pacer.Pace { .video(targetBitrate: targetBitrate) }
@@ -52,17 +51,13 @@ struct PlainRTPSession {
             capacity: Self.capacity,
             using: &random
         )
+        var parameters = OutgoingStream.Parameters(
+            payloadType: Configuration.payloadType,
+            retransmissionPayloadType: nil
+        )
+        parameters.extensions.colourSpace = Configuration.colourSpace
         bundle = StreamBundle(
-            [
-                (
-                    .init(
-                        payloadType: Configuration.payloadType,
-                        retransmissionPayloadType: nil,
-                        extensions: HeaderExtensions(colourSpace: Configuration.colourSpace)
-                    ),
-                    history
-                )
-            ],
+            [(parameters, history)],
             pace: configuration.pace,
             judgesReach: false,
             audience: isMulticast ? .multicast : .one,
@@ -119,13 +114,11 @@ struct PlainRTPSession {
     /// False while the receiver's host refuses packets.
     var receiverListening: Bool { listener.isListening }
 
-    /// The system would not send a packet.
     mutating func packetFailed() { counted.packetsFailed += 1 }
 
     /// The earliest time for a requested keyframe; nil without a request. May lie in the past.
     var keyframeAt: Instant? { keyframeRequests.nextDeadline }
 
-    /// The receiver misses a frame.
     mutating func requestKeyframe() { keyframeRequests.request() }
 
     /// Appends the datagrams that may be sent at `now` to the RTP port and to the RTCP port. An empty one is a probe.

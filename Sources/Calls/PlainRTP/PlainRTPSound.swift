@@ -53,10 +53,8 @@ final class PlainRTPSound {
         max(port, localPort ?? 1) <= UInt16.max - 1 - portOffset
     }
 
-    /// Its sockets, to wait for feedback.
     var sockets: [Int32] { [ports.rtp.raw, ports.rtcp.raw] }
 
-    /// The receiver's address for sound.
     static func address(besides receiver: SocketAddress) -> SocketAddress {
         var address = receiver
         address.port += portOffset
@@ -91,7 +89,6 @@ final class PlainRTPSound {
     /// When `flush` has something to send; nil if it has nothing.
     var nextDeadline: Instant? { bundle.nextDeadline }
 
-    /// Sends due packets.
     func flush(now: Instant) {
         while packets.append({ bundle.writeNext(at: now, to: &$0) }) {}
         reports.append { bundle.writeReport(at: now, to: &$0) }

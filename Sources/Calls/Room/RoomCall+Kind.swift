@@ -1,8 +1,5 @@
 extension CallKind {
     /// Rooms on servers that speak Socket.IO.
-    ///
-    /// - Parameters:
-    ///   - name, note: of this side, for the other member.
     package static func room(name: String = "", note: String = "") -> CallKind {
         CallKind(form: "room+https://HOST/ROOM") { text in
             guard text.lowercased().hasPrefix("room+") else { return nil }

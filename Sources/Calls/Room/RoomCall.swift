@@ -4,6 +4,7 @@ import JSON
 import Media
 import Peers
 import Posix
+import RTP
 import SocketIO
 import Synchronization
 import Time
@@ -32,8 +33,6 @@ package final class RoomCall: Call {
         var isOver = false
     }
 
-    /// The default path of servers of Socket.IO.
-    private static let path = "/socket.io/"
     /// A server of Socket.IO that does not mention the room for so long serves no rooms.
     private static let joinTimeout = Duration.seconds(10)
     private static let leaveTimeout = Duration.seconds(2)
@@ -69,7 +68,7 @@ package final class RoomCall: Call {
         web.perform { [self] in
             let connection = SocketConnection(
                 to: address.server,
-                path: Self.path,
+                path: RoomEvent.path,
                 payload: JSONText(object: [("token", JSONText(string: Self.seatToken()))]),
                 by: web
             ) { [weak self] output, now in self?.take(output, now) }
@@ -79,7 +78,8 @@ package final class RoomCall: Call {
 
     /// A random token by which a server recognizes this member, and frees its old seat, when it joins again.
     private static func seatToken() -> String {
-        String(UInt64.random(in: 0...UInt64.max), radix: 36) + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        var random = SystemRandomNumberGenerator()
+        return randomName(digits: 32, using: &random)
     }
 
     package var saysGoodbye: Bool { true }
@@ -128,12 +128,7 @@ package final class RoomCall: Call {
     private func flaw(of event: RoomEvent) -> String? {
         guard case .message(_, let data) = event, case .offer(let sdp)? = RoomMessage(data) else { return nil }
         do {
-            _ = try Negotiation(
-                offer: SessionDescription(parsing: sdp),
-                codecs: host.media.codecs,
-                receives: host.receiver != nil,
-                sound: .sound(receives: host.takesVoices)
-            )
+            _ = try host.negotiate(SessionDescription(parsing: sdp), receives: host.receiver != nil)
             return nil
         } catch {
             return "an offer that cannot be answered: \(String(quoting: "\(error)"))"
@@ -154,7 +149,6 @@ package final class RoomCall: Call {
     private func perform(_ output: RoomSession.Output) {
         switch output {
         case .emit(let event): connection.withLock(\.self)?.send(event.packet())
-        case .openPeer: break
         case .closePeer: closePeer()
         case .offer: openPeer()?.offer()
         case .acceptOffer(let sdp): openPeer()?.answer(sdp)
@@ -162,7 +156,7 @@ package final class RoomCall: Call {
         case .addCandidate(let line): state.withLock(\.peer)?.add(candidate: line)
         case .ask(let name, let note, let certificate): ask(name: name, note: note, certificate)
         case .recognize(let certificate):
-            let key = GuestKey(sha256(of: "\(certificate)"))
+            let key = GuestKey(rawValue: sha256(of: "\(certificate)"))
             guard host.access.asks, host.access.read({ $0.guest(key) }) != nil else { break }
             state.withLock { $0.key = key }
             change { session, _ in session.recognized() }
@@ -228,7 +222,7 @@ package final class RoomCall: Call {
     /// Knocks for the other member, unless it is a guest.
     private func ask(name: String, note: String, _ certificate: Fingerprint?) {
         guard host.access.asks else { return }
-        let key = certificate.flatMap { GuestKey(sha256(of: "\($0)")) }
+        let key = certificate.flatMap { GuestKey(rawValue: sha256(of: "\($0)")) }
         let question = state.withLock { state in
             (state.key, state.knock) = (key, nil)
             state.questions += 1

@@ -25,6 +25,8 @@ package enum RoomEvent: Sendable, Equatable {
         case otherJoin = "other_join"
     }
 
+    /// The default path of clients and servers of Socket.IO.
+    static let path = "/socket.io/"
     /// Bytes of a room's name at the most.
     static let longestRoom = 128
 

@@ -67,7 +67,6 @@ package enum RoomMessage: Sendable, Equatable {
     }
 }
 
-/// The introduction of a member of a room to the other one.
 package struct RoomIntroduction: Sendable, Equatable {
     /// The name that it gives itself, for the person who lets it in; nil before it has given one.
     package var name: String?

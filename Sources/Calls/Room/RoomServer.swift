@@ -6,7 +6,6 @@ package struct RoomServer: Sendable {
     package struct Limits: Sendable {
         /// Seats of a room.
         package var capacity = 2
-        /// Rooms that one client may be in.
         package var roomsOfOneClient = 4
         package var rooms = 10_000
 
@@ -25,7 +24,7 @@ package struct RoomServer: Sendable {
 
     private struct Client: Sendable {
         var token: String?
-        var states: [String: RoomState] = [:]
+        var rooms: Set<String> = []
     }
 
     /// Bytes of a token at the most.
@@ -34,15 +33,10 @@ package struct RoomServer: Sendable {
     private let limits: Limits
     private var clients: [String: Client] = [:]
     /// The members of each room in the order of their coming; never empty.
-    private var rooms: [String: [String]] = [:]
+    private(set) var rooms: [String: [String]] = [:]
     private var outputs: [Output] = []
 
     package init(limits: Limits = Limits()) { self.limits = limits }
-
-    package var roomCount: Int { rooms.count }
-
-    /// The members of a room, in the order of their coming.
-    func members(of room: String) -> [String] { rooms[room] ?? [] }
 
     package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
 
@@ -65,7 +59,7 @@ package struct RoomServer: Sendable {
 
     package mutating func disconnected(_ id: String) {
         guard let client = clients.removeValue(forKey: id) else { return }
-        for room in client.states.filter(\.value.isInRoom).keys.sorted() { giveUpSeat(of: id, in: room) }
+        for room in client.rooms.sorted() { giveUpSeat(of: id, in: room) }
     }
 
     package mutating func received(_ packet: SocketPacket, from id: String) {
@@ -74,7 +68,7 @@ package struct RoomServer: Sendable {
         case .join(let room): join(room, id)
         case .leave(let room): leave(room, id)
         case .message(let room, _):
-            guard state(of: id, in: room).isInRoom else {
+            guard isIn(room, id) else {
                 return outputs.append(.ignored(client: id, "a message for a room that it is not in"))
             }
             var message = packet
@@ -97,9 +91,7 @@ package struct RoomServer: Sendable {
             // Clients know no other refusal.
             return outputs.append(.send(.full(room: room, id: id), client: id))
         }
-        if state(of: id, in: room).isInRoom {
-            return outputs.append(.send(.joined(room: room, id: id), client: id))
-        }
+        if isIn(room, id) { return outputs.append(.send(.joined(room: room, id: id), client: id)) }
         if let token = clients[id]?.token,
             let earlier = rooms[room]?.first(where: { clients[$0]?.token == token })
         {
@@ -107,43 +99,31 @@ package struct RoomServer: Sendable {
             disconnected(earlier)
         }
         guard (rooms[room]?.count ?? 0) < limits.capacity, rooms[room] != nil || rooms.count < limits.rooms,
-            clients[id]!.states.count < limits.roomsOfOneClient
+            clients[id]!.rooms.count < limits.roomsOfOneClient
         else { return outputs.append(.send(.full(room: room, id: id), client: id)) }
         let others = rooms[room] ?? []
         rooms[room, default: []].append(id)
-        change(id, in: room, by: .joined)
+        clients[id]?.rooms.insert(room)
         outputs.append(.send(.joined(room: room, id: id), client: id))
-        for other in others {
-            change(other, in: room, by: .otherJoined)
-            outputs.append(.send(.otherJoined(room: room, id: id), client: other))
-        }
+        for other in others { outputs.append(.send(.otherJoined(room: room, id: id), client: other)) }
     }
 
     private mutating func leave(_ room: String, _ id: String) {
-        guard state(of: id, in: room).isInRoom else {
+        guard isIn(room, id) else {
             return outputs.append(.ignored(client: id, "it leaves a room that it is not in"))
         }
         outputs.append(.send(.leaved(room: room, id: id), client: id))
-        clients[id]?.states[room] = nil
+        clients[id]?.rooms.remove(room)
         giveUpSeat(of: id, in: room)
     }
 
     private mutating func giveUpSeat(of id: String, in room: String) {
-        for other in others(than: id, in: room) {
-            change(other, in: room, by: .bye)
-            outputs.append(.send(.bye(room: room, id: id), client: other))
-        }
+        for other in others(than: id, in: room) { outputs.append(.send(.bye(room: room, id: id), client: other)) }
         rooms[room]?.removeAll { $0 == id }
         if rooms[room]?.isEmpty ?? false { rooms[room] = nil }
     }
 
     private func others(than id: String, in room: String) -> [String] { rooms[room]?.filter { $0 != id } ?? [] }
 
-    // MARK: - States
-
-    private func state(of id: String, in room: String) -> RoomState { clients[id]?.states[room] ?? .initial }
-
-    private mutating func change(_ id: String, in room: String, by event: RoomState.Event) {
-        if let next = state(of: id, in: room).transition(on: event)?.next { clients[id]?.states[room] = next }
-    }
+    private func isIn(_ room: String, _ id: String) -> Bool { clients[id]?.rooms.contains(room) ?? false }
 }

@@ -1,5 +1,6 @@
 package import HTTP
 import NIOHTTP1
+import RTP
 import SocketIO
 import Synchronization
 
@@ -8,7 +9,6 @@ package final class RoomService: Sendable {
     package struct Configuration: Sendable {
         package var limits = RoomServer.Limits()
         package var otherJoinedName = RoomEvent.OtherJoinedName.otherjoin
-        /// The most clients at once.
         package var mostClients = 4096
         /// The most GETs of one network that are held at once.
         package var mostHeldGets = 4096
@@ -18,15 +18,10 @@ package final class RoomService: Sendable {
         package init() {}
     }
 
-    /// The default path of clients of Socket.IO.
-    private static let path = "/socket.io/"
-
     private let sockets: SocketService<SocketServer>
     private let iceServerLinks: @Sendable () -> [String]
 
-    /// - Parameters:
-    ///   - http: the server of the requests.
-    ///   - note: gets sentences about events for a log, on the server's thread.
+    /// - Parameter note: gets sentences about events for a log, on the server's thread.
     package init(_ configuration: Configuration, of http: HTTPServer, note: @escaping @Sendable (String) -> Void) {
         iceServerLinks = configuration.iceServerLinks
         var settings = EngineSession.Settings()
@@ -35,7 +30,10 @@ package final class RoomService: Sendable {
         settings.mostWaiting = 1_000_000
         var limits = EngineLimits(sessions: configuration.mostClients)
         limits.heldGets = configuration.mostHeldGets
-        let server = SocketServer(settings: settings, limits: limits, refusal: RoomServer.refusal) { randomID() }
+        let server = SocketServer(settings: settings, limits: limits, refusal: RoomServer.refusal) {
+            var random = SystemRandomNumberGenerator()
+            return randomName(digits: 30, using: &random)
+        }
         let rooms = Mutex(
             Rooms(
                 server: RoomServer(limits: configuration.limits),
@@ -43,7 +41,7 @@ package final class RoomService: Sendable {
                 note: note
             )
         )
-        sockets = SocketService(server, at: Self.path, of: http) { server, output, _ in
+        sockets = SocketService(server, at: RoomEvent.path, of: http) { server, output, _ in
             rooms.withLock { $0.react(to: output, of: &server) }
         }
     }
@@ -108,10 +106,4 @@ struct Rooms: Sendable {
         case .ignored(let client, let what): if blamed.insert(client).inserted { note("ignored of a client: \(what)") }
         }
     }
-}
-
-/// A name of 120 random bits.
-private func randomID() -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-    return String((0..<20).map { _ in alphabet.randomElement()! })
 }

@@ -2,7 +2,6 @@ import Time
 
 /// The end of a call with the other member.
 extension RoomSession {
-    /// The call with the other member is over.
     mutating func part(_ reason: EndReason, _ why: String? = nil) {
         other?.part()
         outputs.append(.parted(reason, why: why))

@@ -35,7 +35,6 @@ extension RoomSession {
         received(offer: offer, from: nil, now: now)
     }
 
-    /// A member has gone.
     mutating func went(_ id: String, now: Instant) {
         if let comer, comer.id == id { return self.comer = nil }
         if let index = thirds.firstIndex(of: id) {
@@ -232,18 +231,13 @@ extension RoomSession {
         switch action {
         case .join: outputs.append(.emit(.join(room: room)))
         case .leave: outputs.append(.emit(.leave(room: room)))
-        case .openPeer: outputs.append(.openPeer)
         case .closePeer: closePeer()
         case .offer:
             negotiation.stage = .offering
             outputs.append(.offer)
         case .acceptOffer:
             // A new offer means a new peer.
-            if case .none = negotiation.stage {
-            } else {
-                closePeer()
-                outputs.append(.openPeer)
-            }
+            if case .none = negotiation.stage {} else { closePeer() }
             negotiation.stage = .answering
             outputs.append(.acceptOffer(sdp: sdp))
             described(by: sdp)
@@ -251,7 +245,6 @@ extension RoomSession {
             negotiation.stage = .settled
             outputs.append(.acceptAnswer(sdp: sdp))
             described(by: sdp)
-        case .addCandidate: break
         }
     }
 

@@ -7,11 +7,11 @@ package import WebRTC
 package struct RoomSession: Sendable {
     package enum Output: Sendable, Equatable {
         case emit(RoomEvent)
-        case openPeer
+        /// Close the peer if there is one.
         case closePeer
-        /// Have the peer offer, and pass that on with `described`.
+        /// Make a peer, have it offer, and pass that on with `described`.
         case offer
-        /// Have the peer answer an offer, and pass that on with `described`.
+        /// Make a peer, have it answer an offer, and pass that on with `described`.
         case acceptOffer(sdp: String)
         case acceptAnswer(sdp: String)
         /// A line `candidate:…`.
@@ -249,8 +249,6 @@ package struct RoomSession: Sendable {
     }
 
     /// The peer has ended by itself: no path was found, or it is lost.
-    ///
-    /// - Parameter isFinal: whether another attempt would end likewise.
     package mutating func peerEnded(_ reason: EndReason, _ why: String, isFinal: Bool, now: Instant) {
         change(.bye)
         if takeFarewell(now: now) {
@@ -280,7 +278,6 @@ package struct RoomSession: Sendable {
         if case .granted? = other?.admission { offerAt = now + Self.refusalPause }
     }
 
-    /// The peer is connected.
     package mutating func peerConnected() {
         backoff.succeed()
         other?.connect()

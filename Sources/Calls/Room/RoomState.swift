@@ -1,5 +1,5 @@
-/// The state of a member of a one-to-one room, with its transitions: the table that clients and the server share. When a member joins, the
-/// one that was there offers, and the newcomer answers.
+/// The state of a member of a one-to-one room, with its transitions: the table of its clients. When a member joins, the one that was there
+/// offers, and the newcomer answers.
 package enum RoomState: Sendable, CaseIterable {
     /// The member was never in the room.
     case initial
@@ -30,12 +30,13 @@ package enum RoomState: Sendable, CaseIterable {
     package enum Action: Sendable {
         /// Tells the server.
         case join, leave
-        case openPeer, closePeer
+        /// Closes the peer if there is one.
+        case closePeer
+        /// Makes a peer, and offers.
         case offer
-        /// Takes the offer, and answers.
+        /// Makes a peer that takes the offer, and answers.
         case acceptOffer
         case acceptAnswer
-        case addCandidate
     }
 
     package var isInRoom: Bool {
@@ -49,21 +50,18 @@ package enum RoomState: Sendable, CaseIterable {
     package func transition(on event: Event) -> (next: RoomState, actions: [Action])? {
         switch (self, event) {
         case (.initial, .join), (.leaved, .join), (.away, .join): (self, [.join])
-        case (.initial, .joined), (.leaved, .joined): (.joined, [.openPeer])
-        case (.away, .joined): (.joined, [.closePeer, .openPeer])
+        case (.initial, .joined), (.leaved, .joined): (.joined, [])
+        case (.away, .joined): (.joined, [.closePeer])
         // A server that counts a member twice says so again.
         case (.joined, .joined), (.connected, .joined), (.unbound, .joined): (self, [])
 
-        case (.joined, .otherJoined): (.connected, [.offer])
-        case (.unbound, .otherJoined): (.connected, [.openPeer, .offer])
+        case (.joined, .otherJoined), (.unbound, .otherJoined): (.connected, [.offer])
         // The other one has come back without a goodbye.
-        case (.connected, .otherJoined): (.connected, [.closePeer, .openPeer, .offer])
+        case (.connected, .otherJoined): (.connected, [.closePeer, .offer])
 
-        case (.joined, .offer): (.connected, [.acceptOffer])
-        case (.unbound, .offer): (.connected, [.openPeer, .acceptOffer])
-        case (.connected, .offer): (.connected, [.acceptOffer])
+        case (.joined, .offer), (.unbound, .offer), (.connected, .offer): (.connected, [.acceptOffer])
         case (.connected, .answer): (.connected, [.acceptAnswer])
-        case (.joined, .candidate), (.connected, .candidate): (self, [.addCandidate])
+        case (.joined, .candidate), (.connected, .candidate): (self, [])
 
         case (.joined, .bye), (.connected, .bye): (.unbound, [.closePeer])
         // Its peer has ended before it left the room.

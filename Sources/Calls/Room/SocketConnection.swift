@@ -64,6 +64,10 @@ final class SocketConnection: Sendable {
         }
     }
 
+    private func changeEngine(_ body: (inout EngineClient, Instant) -> Void) {
+        change { client, now in client.change(now: now) { body(&$0, now) } }
+    }
+
     private func perform(_ action: EngineClient.Action) {
         switch action {
         case .openSocket: openSocket()
@@ -95,8 +99,8 @@ final class SocketConnection: Sendable {
             state.socketNumber += 1
             return state.socketNumber
         }
-        @Sendable func change(_ body: (inout SocketClient, Instant) -> Void) {
-            if state.withLock({ $0.socketNumber == number }) { self.change(body) }
+        @Sendable func change(_ body: (inout EngineClient, Instant) -> Void) {
+            if state.withLock({ $0.socketNumber == number }) { changeEngine(body) }
         }
         web.openSocket(
             target("websocket"),
@@ -113,10 +117,10 @@ final class SocketConnection: Sendable {
                 received: { message in change { $0.receive(EngineMessage(message), now: $1) } },
                 closed: { [self] in
                     state.withLock { state in if state.socketNumber == number { state.socket = nil } }
-                    change { $0.socketLost(now: $1) }
+                    change { engine, _ in engine.socketLost() }
                 }
             )
-        ) { _ in change { $0.socketFailed(now: $1) } }
+        ) { _ in change { engine, _ in engine.socketFailed() } }
     }
 
     // MARK: - Polling
@@ -128,7 +132,7 @@ final class SocketConnection: Sendable {
 
     private func post(sid: String, _ body: [UInt8]) {
         let type: HTTPHeaders = ["Content-Type": "text/plain; charset=UTF-8"]
-        _ = send(.POST, sid: sid, type, body) { $0.postAnswered(status: $1.status, now: $2) }
+        _ = send(.POST, sid: sid, type, body) { engine, response, _ in engine.postAnswered(status: response.status) }
     }
 
     private func send(
@@ -136,17 +140,17 @@ final class SocketConnection: Sendable {
         sid: String?,
         _ headers: HTTPHeaders = [:],
         _ body: [UInt8] = [],
-        answered: @escaping @Sendable (inout SocketClient, WebClient.Response, Instant) -> Void
+        answered: @escaping @Sendable (inout EngineClient, WebClient.Response, Instant) -> Void
     ) -> WebClient.Pending {
         let round = state.withLock(\.requestRound)
         let target = target("polling", sid: sid)
         return web.send(method, target, of: origin, headers, body: body, timeout: Self.requestTimeout) {
             [self] result in
             guard state.withLock({ $0.requestRound == round }) else { return }
-            change { client, now in
+            changeEngine { engine, now in
                 switch result {
-                case .success(let response): answered(&client, response, now)
-                case .failure(let error): client.requestFailed("\(error)", now: now)
+                case .success(let response): answered(&engine, response, now)
+                case .failure(let error): engine.requestFailed("\(error)")
                 }
             }
         }

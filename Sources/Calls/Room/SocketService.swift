@@ -52,7 +52,6 @@ package final class SocketService<Server: SocketTransport>: Sendable {
 
     /// - Parameters:
     ///   - path: such as `/socket.io/`.
-    ///   - http: the server of the requests, and of the timers.
     ///   - react: gets an event of the server, and may change the server. It is called under a lock, and must not call the service.
     package init(
         _ server: Server,
@@ -64,7 +63,6 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         driver = EngineDriver(Reacting(server, react: react)) { http.schedule(in: $0, $1) }
     }
 
-    /// Whether a request is for this service.
     package func isFor(_ request: HTTPRequest) -> Bool { request.path == path || request.path + "/" == path }
 
     /// - Parameter completion: called once, perhaps after half a minute.
@@ -111,7 +109,6 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         )
     }
 
-    /// Changes the server.
     package func perform(_ body: @Sendable (inout Server, Instant) -> Void) {
         driver.change(for: self) { engine, now in
             engine.change(now: now) { body(&$0, now) }

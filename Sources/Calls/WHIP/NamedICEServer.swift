@@ -8,7 +8,6 @@ package struct NamedICEServer: Hashable, Sendable {
         case turn(TURNTransport, username: String, password: String)
     }
 
-    /// The reason why a server cannot be used.
     package enum Flaw: Error, Equatable, CustomStringConvertible {
         case malformed
         case unknown(scheme: String)

@@ -72,7 +72,6 @@ extension WHIPSession {
         start()
     }
 
-    /// The peer was heard again.
     package mutating func heard() {
         guard case .published(var publication) = state else { return }
         (publication.isProbing, publication.silences) = (false, 0)

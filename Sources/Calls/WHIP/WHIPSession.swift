@@ -144,9 +144,7 @@ package struct WHIPSession: Sendable {
 
     /// The peer has ended, or there will be none.
     ///
-    /// - Parameters:
-    ///   - why: as in "is out of reach".
-    ///   - isFinal: whether another attempt would end like this one.
+    /// - Parameter why: as in "is out of reach".
     package mutating func peerEnded(_ why: String, isFinal: Bool, now: Instant) {
         switch state {
         case .published(let publication):

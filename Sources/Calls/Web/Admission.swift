@@ -1,6 +1,5 @@
 package import WebRTC
 
-/// A viewer that was let in.
 package struct Admission: Sendable {
     /// Names the viewer's session; cannot be guessed.
     package let id: String
@@ -10,7 +9,6 @@ package struct Admission: Sendable {
     package let generation: String
 }
 
-/// The reason why a viewer is not let in.
 package enum Refusal: Error, Equatable, CustomStringConvertible {
     case full(limit: Int)
     /// Too many came from one network.

@@ -6,7 +6,8 @@ struct LateCandidates: Sendable {
     typealias Waiter = @Sendable (TrickleFragment?) -> Void
 
     private var untold: TrickleFragment?
-    private var waiter: Waiter?
+    /// The request that waits; call it with nil if no more candidates will be found.
+    private(set) var waiter: Waiter?
     /// Whether all are found.
     private(set) var isComplete: Bool
 
@@ -32,12 +33,4 @@ struct LateCandidates: Sendable {
     ///
     /// - Returns: the request that waited before, to be called with nil.
     mutating func wait(_ next: @escaping Waiter) -> Waiter? { exchange(&waiter, with: next) }
-
-    /// Forgets the kept candidates, as the viewer gets them in another way.
-    mutating func forget() { untold = nil }
-
-    /// No more candidates are found.
-    ///
-    /// - Returns: the request that waits, to be called with nil.
-    mutating func end() -> Waiter? { waiter.take() }
 }

@@ -3,9 +3,7 @@ package import HTTP
 import Media
 import Posix
 
-/// The settings of a web call.
 package struct WebSettings: Sendable {
-    /// The server's address.
     package var listen: ListenAddress
     /// The certificate in use; nil for HTTP.
     package var tls: (@Sendable () -> TLSIdentity)?
@@ -38,7 +36,6 @@ final class ServedWebCall: Call {
     private let service: WebService
     private let listener: HTTPServer.Listener
 
-    /// Begins to serve.
     init(_ settings: WebSettings, in host: CallHost) throws {
         let status = settings.status
         (self.host, self.status) = (host, status)
@@ -49,7 +46,7 @@ final class ServedWebCall: Call {
         }
         let call = try WebCall(in: counting, viewerLimit: settings.viewerLimit)
         server = HTTPServer(
-            limits: HTTPServer.Limits(files: FileLimit.raise(), viewers: settings.viewerLimit),
+            limits: HTTPLimits(files: FileLimit.raise(), viewers: settings.viewerLimit),
             proxies: settings.proxies
         )
         service = WebService(settings, call: call)
@@ -60,7 +57,7 @@ final class ServedWebCall: Call {
 
     /// Takes no more viewers. The present ones leave with the peers. The server ends after them, as its thread sends the last answers.
     func close() {
-        status.note(.stopped)
+        status.note(condition: "stopped")
         listener.close()
         service.close()
         host.network.afterPeers { [host, server] in
@@ -99,14 +96,12 @@ extension CallKind {
     }
 }
 
-extension HTTPServer.Limits {
+extension HTTPLimits {
     /// Limits for the server of a web call: the connections that a process can spare beside the media, 64 to 4096, and memory for unread
     /// responses. A page keeps one connection and opens another now and then, and all may come through one proxy. All viewers may load the
     /// page at once, and a slow one has a piece of 64 KB of it unread.
     ///
-    /// - Parameters:
-    ///   - files: descriptors that the process may have open.
-    ///   - viewers: the most that are let in.
+    /// - Parameter files: descriptors that the process may have open.
     package init(files: Int, viewers: Int) {
         self.init()
         connections = min(max(files - 128 - 8 * viewers, 64), 4096)

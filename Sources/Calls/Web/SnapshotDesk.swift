@@ -4,7 +4,6 @@ import Synchronization
 package import Time
 
 extension WebService {
-    /// The source of snapshots.
     package struct SnapshotSource: Sendable {
         /// The horizon, before which no picture may be shown now; nil for no limit. Called on any thread.
         package var horizon: @Sendable () -> Instant?

@@ -35,7 +35,6 @@ struct ViewerPlaces {
     private var waiting: [Waiting] = []
     private var connected: Set<String> = []
 
-    /// - Parameter limit: the most viewers.
     init(limit: Int) {
         self.limit = limit
         mostWaitingOfOneNetwork = min(max(16, limit), 64)

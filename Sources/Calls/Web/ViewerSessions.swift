@@ -24,7 +24,6 @@ struct ViewerSessions: ~Copyable {
     /// The sessions that ended last without their viewers' doing, in order.
     private var ended: [(id: String, reason: EndReason)] = []
 
-    /// - Parameter viewerLimit: the most viewers.
     init(viewerLimit: Int) { places = ViewerPlaces(limit: viewerLimit) }
 
     /// Notes that a viewer is being answered.

@@ -53,7 +53,6 @@ struct WHEPEndpoint: Sendable {
         return session.deed.methods.contains(request.method) && call.hasSession(session.name)
     }
 
-    /// Tells a viewer the ICE servers.
     func add(iceServersTo headers: inout HTTPHeaders) {
         for link in iceServerLinks() { headers.add(name: "Link", value: link) }
     }
@@ -179,7 +178,6 @@ struct WHEPEndpoint: Sendable {
         }
     }
 
-    /// Answers a viewer's request about its session.
     func perform(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         guard let (session, deed) = Self.session(of: request.path) else { return completion(Self.unknown) }
         if let refusal = refuse(ended: session) { return completion(refusal) }
@@ -270,7 +268,7 @@ extension HTTPRequest {
     /// The key by which a viewer is recognized later. Nil without a secret of 16 to 64 bytes.
     var guestKey: GuestKey? {
         headers.first(name: "oriel-viewer").flatMap {
-            Self.secretLengths ~= $0.utf8.count ? GuestKey(sha256(of: $0)) : nil
+            Self.secretLengths ~= $0.utf8.count ? GuestKey(rawValue: sha256(of: $0)) : nil
         }
     }
 }

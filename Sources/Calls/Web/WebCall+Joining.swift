@@ -85,7 +85,6 @@ extension WebCall {
         state.withLock { $0.sessions[id] = session }
     }
 
-    /// The place for a newcomer.
     private func vacancy(for address: String, at now: Instant) throws(Refusal) -> ViewerPlaces.Vacancy {
         let vacancy = state.withLock { $0.places.vacancy(for: address, now: now) }
         switch vacancy {
@@ -136,14 +135,6 @@ extension WebCall {
         do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
             throw .malformed(error)
         }
-        do throws(UnacceptableOffer) {
-            return try Negotiation(
-                offer: description,
-                codecs: host.media.codecs,
-                sound: .sound(receives: host.takesVoices)
-            )
-        } catch {
-            throw .unacceptable(error)
-        }
+        do throws(UnacceptableOffer) { return try host.negotiate(description) } catch { throw .unacceptable(error) }
     }
 }

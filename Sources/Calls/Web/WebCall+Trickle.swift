@@ -59,7 +59,8 @@ extension WebCall {
             return tellLate(id, by: fragment, in: session.negotiation.transportSection, orLater: completion)
         }
         let isLast = state.withLock { state in
-            state.sessions[id]?.late?.forget()
+            // The answer has them.
+            _ = state.sessions[id]?.late?.take()
             return state.sessions[id]?.late?.isComplete ?? true
         }
         let answer = TrickleFragment(credentials: local.credentials, candidates: local.candidates, isLast: isLast)

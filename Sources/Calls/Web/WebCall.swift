@@ -68,8 +68,8 @@ package final class WebCall: Sendable {
             let session = state.withLock { $0.connect(id) }
             if let session { host.report(.joined(session.viewer, codec)) }
         case .ended(let why, let reason, _):
-            guard var session = state.withLock({ $0.remove(id, reason) }) else { return }
-            session.late?.end()?(nil)
+            guard let session = state.withLock({ $0.remove(id, reason) }) else { return }
+            session.late?.waiter?(nil)
             session.completion?(.failure(refusal(after: reason)))
             if session.isConnected { host.report(.left(session.viewer, why, reason)) }
         }
@@ -115,8 +115,6 @@ package final class WebCall: Sendable {
         state.withLock { $0.sessions[id] != nil } || reasonForEnd(of: id) != nil
     }
 
-    func note(_ reason: EndReason, forEndOf id: String) { state.withLock { $0.note(reason, forEndOf: id) } }
-
     /// The reason for the end of a session, not by its viewer, that was lately or is about to come; nil for none.
     package func reasonForEnd(of id: String) -> EndReason? { state.withLock { $0.reasonForEnd(of: id) } }
 
@@ -128,19 +126,13 @@ package final class WebCall: Sendable {
     }
 
     /// The state of a viewer's link, by the name of its session; nil if there is none.
-    func report(on id: String, _ work: WebStatus.Work) -> PageViewer? {
+    func report(on id: String, _ work: SenderSnapshot.Work) -> PageViewer? {
         guard let session = state.withLock({ $0.sessions[id] }),
             let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
         let target = peers.targetBitrate(for: peer)
         var viewer = ViewerSnapshot(session.viewer, peer, target: target, at: MonotonicClock.now())
         viewer.participant.talk = access.read { $0.talkState(of: peer.id) }
-        return PageViewer(
-            viewer,
-            rendition: (peer.rendition?.rung ?? 0) + 1,
-            quantizer: work.quantizer,
-            limit: work.limit,
-            soundTarget: work.soundTarget
-        )
+        return PageViewer(viewer, rendition: (peer.rendition?.rung ?? 0) + 1, work)
     }
 }

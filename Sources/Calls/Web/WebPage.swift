@@ -31,8 +31,6 @@ enum WebPage {
     }
 
     /// A file of a room's page. Any other path of one name is a room's.
-    ///
-    /// - Parameter iceServerLinks: `Link` values for the page of a room.
     static func roomResponse(to path: String, _ iceServerLinks: () -> [String]) -> HTTPResponse? {
         switch path {
         case "/common.css": file(PackageResources.common_css, "text/css")

@@ -1,6 +1,6 @@
+package import Control
 import HTTP
 import JSON
-package import Media
 import Synchronization
 
 /// The broadcast's state and the count of viewers, as pages and programs get them by HTTP.
@@ -14,37 +14,21 @@ package final class WebStatus: Sendable {
         var talk: Int?
     }
 
-    /// The work of the encoders in the last second.
-    package struct Work: Sendable {
-        /// Of the last frame, 0 (best) to 63; nil before the first.
-        package var quantizer: Int?
-        /// The limit of the picture beside the bitrate, in a word; nil for none.
-        package var limit: String?
-        /// The target of the sound's encoder, in bits a second; nil while nobody gets the sound.
-        package var soundTarget: Int?
-
-        package init(quantizer: Int? = nil, limit: String? = nil, soundTarget: Int? = nil) {
-            (self.quantizer, self.limit, self.soundTarget) = (quantizer, limit, soundTarget)
-        }
-    }
-
     /// Each change, as JSON.
     let events = EventHub()
     private let content = Mutex(Content())
-    private let lastWork = Mutex(Work())
+    private let lastWork = Mutex(SenderSnapshot.Work())
 
-    /// - Parameter hearsViewers: whether viewers may be let speak.
     package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
-    /// Notes the broadcast's state.
-    package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
+    /// - Parameter condition: its name in status files.
+    package func note(condition: String) { change { $0.state = condition } }
 
-    /// Notes a change of the right to speak.
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
-    package func note(_ work: Work) { lastWork.withLock { $0 = work } }
+    package func note(_ work: SenderSnapshot.Work) { lastWork.withLock { $0 = work } }
 
-    var work: Work { lastWork.withLock { $0 } }
+    var work: SenderSnapshot.Work { lastWork.withLock { $0 } }
 
     /// Counts a viewer that comes or goes.
     package func note(_ report: CallReport) {

@@ -16,14 +16,12 @@ package struct PageViewer: Encodable, Sendable {
     /// Further facts, each a name and a text for people; nil for none.
     private let rows: [[String]]?
 
-    /// - Parameters:
-    ///   - rendition: the viewer's present or possible rendition, 1 for that of viewers with good links.
-    ///   - quantizer: of the sender's last frame. `limit` and `soundTarget` are the sender's too.
-    package init(_ viewer: ViewerSnapshot, rendition: Int, quantizer: Int?, limit: String?, soundTarget: Int?) {
+    /// - Parameter rendition: the viewer's present or possible rendition, 1 for that of viewers with good links.
+    package init(_ viewer: ViewerSnapshot, rendition: Int, _ work: SenderSnapshot.Work) {
         let link = viewer.peer.link
         (estimateBps, targetBps, queueMs) = (link.estimateBps, link.targetBps, link.queueMs)
-        (self.rendition, self.quantizer, self.limit) = (rendition, quantizer, limit)
-        soundTargetBps = viewer.peer.media.soundBps == nil ? nil : soundTarget
+        (self.rendition, self.quantizer, self.limit) = (rendition, work.quantizer, work.limit?.rawValue)
+        soundTargetBps = viewer.peer.media.soundBps == nil ? nil : work.sound?.targetBps
         talk = viewer.participant.talk
         let rows = ViewerSnapshot.facts.compactMap { fact in
             fact.page.flatMap { name in fact.text(viewer).map { [name, $0] } }

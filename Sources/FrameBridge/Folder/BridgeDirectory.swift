@@ -19,20 +19,13 @@ public final class BridgeDirectory: Sendable {
 
     /// `$XDG_RUNTIME_DIR/oriel/NAME`, or without that variable `oriel-<uid>/NAME` in `$TMPDIR` or `/tmp`.
     public static func defaultPath(name: String) throws(BridgeError) -> String {
-        let valid = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
+        let valid = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
         guard valid, 1...64 ~= name.utf8.count, name.first != "." else { throw .invalidName(name) }
-        if let runtime = environment("XDG_RUNTIME_DIR") {
+        if let runtime = StateFolder.environment("XDG_RUNTIME_DIR") {
             try checkUnshared(runtime)
             return "\(runtime)/oriel/\(name)"
         }
-        return "\(environment("TMPDIR") ?? "/tmp")/oriel-\(geteuid())/\(name)"
+        return "\(StateFolder.environment("TMPDIR") ?? "/tmp")/oriel-\(geteuid())/\(name)"
     }
 
     /// The folders of this user's broadcasts in a parent folder.
@@ -206,9 +199,4 @@ public final class BridgeDirectory: Sendable {
     func kind(of file: String) -> mode_t? { attributes(of: file).map { $0.st_mode & S_IFMT } }
 
     func fileNames() -> [String] { descriptor.entries() }
-
-    private static func environment(_ name: String) -> String? {
-        guard let value = getenv(name), value.pointee != 0 else { return nil }
-        return String(cString: value)
-    }
 }

@@ -157,7 +157,7 @@ struct BroadcastFolder: ~Copyable {
         _ make: (inout NewGeneration) throws(BridgeError) -> Rings
     ) throws(BridgeError) -> Rings {
         let previous = status.generation
-        var next = NewGeneration(in: directory, state: status.state, since: stateSince, horizon: horizon)
+        var next = NewGeneration(directory: directory, state: status.state, stateSince: stateSince, horizon: horizon)
         // The files of a dead writer take up room while they are mapped here. Only readers need them.
         if !hasReaders { left = [] }
         let made: Rings

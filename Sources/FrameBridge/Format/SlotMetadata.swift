@@ -68,20 +68,20 @@ struct SlotMetadata: Equatable {
         }
         guard let plan = SlotPlan(width: int(S.width), height: int(S.height)) else { throw Malformed("picture size") }
         // Both are below 2^32, and a plane below 2^46. Nothing here can overflow 64 bits.
-        let lumaStride = int(S.lumaStride), chromaStride = int(S.chromaStride)
-        let lumaOffset = int(S.lumaOffset), chromaOffset = int(S.chromaOffset)
+        (lumaStride, chromaStride) = (int(S.lumaStride), int(S.chromaStride))
+        (lumaOffset, chromaOffset) = (int(S.lumaOffset), int(S.chromaOffset))
         guard lumaStride >= plan.width, lumaOffset >= Layout.page, lumaOffset + lumaStride * plan.height <= slotBytes
         else { throw Malformed("luma plane") }
         guard chromaStride >= plan.width, chromaOffset >= Layout.page,
             chromaOffset + chromaStride * plan.height / 2 <= slotBytes
         else { throw Malformed("chroma plane") }
-        let tilesOffset = int(S.tilesOffset)
+        tilesOffset = int(S.tilesOffset)
         guard int(S.tileSize) == Layout.tileSize, int(S.tileColumns) == plan.tileColumns,
             int(S.tileRows) == plan.tileRows, tilesOffset >= Layout.page, tilesOffset.isMultiple(of: 4),
             tilesOffset + plan.tileColumns * plan.tileRows * 4 <= slotBytes
         else { throw Malformed("tile map") }
 
-        var info = FrameInfo(
+        info = FrameInfo(
             width: plan.width,
             height: plan.height,
             capturedAt: Instant(nanoseconds: copy.get(S.capturedAt, as: UInt64.self)),
@@ -95,14 +95,7 @@ struct SlotMetadata: Equatable {
         )
         info.number = copy.get(S.frameNumber, as: UInt64.self)
         info.publishedAt = Instant(stored: copy.get(S.publishedAt, as: UInt64.self))
-        self.info = info
-        self.lumaStride = lumaStride
-        self.chromaStride = chromaStride
-        self.lumaOffset = lumaOffset
-        self.chromaOffset = chromaOffset
-        self.tilesOffset = tilesOffset
-        tileColumns = plan.tileColumns
-        tileRows = plan.tileRows
+        (tileColumns, tileRows) = (plan.tileColumns, plan.tileRows)
     }
 }
 

@@ -155,9 +155,7 @@ final class FramesFile {
         let deadline = min(deadline, MonotonicClock.now() + longest)
         let wake = Layout.Header.wake
         switch (backing, bell) {
-        case (.mapped(let mapping), nil): mapping.wait(wake, while: word, until: deadline)
-        case (.mapped(let mapping), let (bell, count)?):
-            mapping.wait(wake, while: word, or: bell, while: count, until: deadline)
+        case (.mapped(let mapping), _): mapping.wait(wake, while: word, or: bell, until: deadline)
         case (.copied, nil): MonotonicClock.sleep(until: deadline)
         case (.copied, let (bell, count)?): bell.wait(while: count, until: deadline)
         }

@@ -125,11 +125,7 @@ final class SoundFile {
     func wait(after seen: UInt64, or bell: (Bell, UInt32)?, until deadline: Instant) {
         guard let word = wakeWord(after: seen) else { return }
         let deadline = min(deadline, MonotonicClock.now() + FrameReader.longestWait)
-        if let (bell, count) = bell {
-            mapping.wait(Layout.Header.wake, while: word, or: bell, while: count, until: deadline)
-        } else {
-            mapping.wait(Layout.Header.wake, while: word, until: deadline)
-        }
+        mapping.wait(Layout.Header.wake, while: word, or: bell, until: deadline)
     }
 
     /// The word to sleep on, as in `wait`; nil if there is something to read, or a successor to look for.

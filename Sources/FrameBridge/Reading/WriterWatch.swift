@@ -11,18 +11,20 @@ package final class WriterWatch {
     private let end: EventSignal
     private var thread: Thread?
 
+    /// Starts to watch the capture process, for as long as the result lives.
+    ///
     /// - Parameters:
-    ///   - lock: of the writer.
-    ///   - signals: also rings, once, when this is readable.
-    fileprivate init(
-        of lock: borrowing FileDescriptor,
+    ///   - signals: a descriptor that also rings the bell, once, when it is readable.
+    ///   - bell: rung from a thread of its own.
+    package init(
+        of reader: borrowing FrameReader,
         orWhenReadable signals: Int32,
         ringing bell: Bell
     ) throws(SystemError) {
         let notices = FileDescriptor(
             taking: try check("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC)) }
         )
-        let (raw, path) = (notices.raw, "/proc/self/fd/\(lock.raw)")
+        let (raw, path) = (notices.raw, "/proc/self/fd/\(reader.writerLock.raw)")
         try check("inotify_add_watch") { inotify_add_watch(raw, path, UInt32(IN_CLOSE_WRITE | IN_ATTRIB)) }
         let end = try EventSignal()
         thread = try Thread { [end = end.raw] in Self.watch(raw, signals, until: end, ringing: bell) }
@@ -47,16 +49,5 @@ package final class WriterWatch {
             MonotonicClock.sleep(for: DirectoryWatch.unlockTime)
             bell.ring()
         }
-    }
-}
-
-extension FrameReader {
-    /// Starts to watch the capture process, for as long as the result lives; nil if it cannot be watched.
-    ///
-    /// - Parameters:
-    ///   - signals: a descriptor that also rings the bell, once, when it is readable.
-    ///   - bell: rung from a thread of its own.
-    package borrowing func watchWriter(orWhenReadable signals: Int32, ringing bell: Bell) -> WriterWatch? {
-        try? WriterWatch(of: writerLock, orWhenReadable: signals, ringing: bell)
     }
 }

@@ -160,7 +160,8 @@ private struct Place {
     }
 
     private func make(horizon: Instant?) throws(BridgeError) -> SoundRing {
-        var next = NewGeneration(in: directory, state: .active, since: MonotonicClock.now(), horizon: horizon)
+        let now: Instant = MonotonicClock.now()
+        var next = NewGeneration(directory: directory, state: .active, stateSince: now, horizon: horizon)
         return try SoundRing(ring, in: &next, storage: storage)
     }
 }

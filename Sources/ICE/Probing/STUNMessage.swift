@@ -63,25 +63,29 @@ extension STUNMessage {
             case STUNField.integrity: isCovered = false
             // Anybody may have added the rest (§14.5).
             case _ where isCovered:
-                attributes.append(STUNAttribute(field.type, field.value(in: bytes)))
+                attributes.append(STUNAttribute(type: field.type, value: field.value(in: bytes)))
             default: break
             }
         }
     }
 
     /// Whether a message has a MESSAGE-INTEGRITY that was made with this key (§14.5).
-    package static func isAuthentic(_ bytes: [UInt8], key: STUNKey) -> Bool {
+    package static func isAuthentic(_ bytes: [UInt8], key: [UInt8]) -> Bool {
         guard let field = STUNField.all(in: bytes)?.first(where: { $0.type == STUNField.integrity }) else {
             return false
         }
         let covered = lengthened(Array(bytes[..<field.start]), by: STUNField.integritySize)
-        return field.value(in: bytes).elementsEqual(key.code(of: covered))
+        return field.value(in: bytes) == hmacSHA1(of: covered, key: key)
     }
 
     /// The error code of a response, 300…699, and the server's words for it; nil if it has none.
     package var error: (code: Int, reason: [UInt8])? {
-        for case .errorCode(let code, let reason) in attributes { return (code, reason) }
-        return nil
+        let found = attributes.first { attribute in
+            let value = attribute.value
+            return attribute.type == STUNAttribute.errorCodeType && value.count >= 4 && 3...6 ~= value[2]
+                && value[3] < 100
+        }
+        return found.map { (Int($0.value[2]) * 100 + Int($0.value[3]), Array($0.value[4...])) }
     }
 }
 
@@ -90,15 +94,15 @@ extension STUNMessage {
 extension STUNMessage {
     /// The message's bytes.
     ///
-    /// - Parameter key: of a MESSAGE-INTEGRITY; nil for none.
-    package func encoded(key: STUNKey? = nil) -> [UInt8] {
+    /// - Parameter key: of a MESSAGE-INTEGRITY (§9); nil for none.
+    package func encoded(key: [UInt8]? = nil) -> [UInt8] {
         let type = method.rawValue | (kind.rawValue & 1) << 4 | (kind.rawValue & 2) << 7
         var bytes = [UInt8(type >> 8), UInt8(type & 0xFF), 0, 0] + Self.magicCookie + transaction
         for attribute in attributes { STUNField.append(attribute.type, attribute.value, to: &bytes) }
         bytes = Self.lengthened(bytes, by: 0)
         if let key {
             bytes = Self.lengthened(bytes, by: STUNField.integritySize)
-            STUNField.append(STUNField.integrity, key.code(of: bytes), to: &bytes)
+            STUNField.append(STUNField.integrity, hmacSHA1(of: bytes, key: key), to: &bytes)
         }
         return bytes
     }

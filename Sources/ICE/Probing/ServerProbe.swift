@@ -38,10 +38,11 @@ package struct ServerProbe: Sendable {
         let nonce: [UInt8]
 
         init?(_ message: STUNMessage) {
-            let realms = message.attributes.compactMap { if case .realm(let bytes) = $0 { bytes } else { nil } }
-            let nonces = message.attributes.compactMap { if case .nonce(let bytes) = $0 { bytes } else { nil } }
-            guard let realm = realms.first, let nonce = nonces.first else { return nil }
-            (self.realm, self.nonce) = (realm, nonce)
+            let texts = message.attributes.filter { $0.value.count <= STUNAttribute.textLimit }
+            guard let realm = texts.first(where: { $0.type == STUNAttribute.realmType }),
+                let nonce = texts.first(where: { $0.type == STUNAttribute.nonceType })
+            else { return nil }
+            (self.realm, self.nonce) = (realm.value, nonce.value)
         }
     }
 
@@ -186,9 +187,9 @@ package struct ServerProbe: Sendable {
 
     // MARK: - Requests
 
-    private var key: STUNKey? {
+    private var key: [UInt8]? {
         guard let challenge, case .turn(let username, let password) = service else { return nil }
-        return STUNKey(username: Array(username.utf8), realm: challenge.realm, password: password)
+        return longTermKey(username: Array(username.utf8), realm: challenge.realm, password: password)
     }
 
     private mutating func send(_ method: STUNMessage.Method, _ attributes: [STUNAttribute], at now: Instant) {

@@ -42,8 +42,6 @@ final class ProbeAttempt {
     var result: ServerProbe.Result? { probe.isOver ? probe.result : nil }
 
     /// Receives and sends.
-    ///
-    /// - Parameter isReadable: whether something has come.
     func advance(isReadable: Bool, at now: Instant) {
         do throws(SystemError) {
             if isReadable { try receive(at: now) }

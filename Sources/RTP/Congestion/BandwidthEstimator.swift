@@ -35,8 +35,6 @@ package struct BandwidthEstimator: Sendable {
     /// A packet without feedback for this long does not hold up others. After a change of link, feedback may take the
     /// old path for seconds.
     private static let (patience, impatience) = (Duration.seconds(1), Duration.milliseconds(300))
-    /// The round trip that is assumed where none is known.
-    private static let usualRoundTrip = Duration.milliseconds(100)
     private static let probeInterval = Duration.seconds(2)
     /// Seconds that a probe takes at the least.
     private static let (probeTime, firstProbeTime) = (0.015, 0.02)
@@ -198,7 +196,7 @@ package struct BandwidthEstimator: Sendable {
 
     /// After this time without feedback, a packet is taken for lost if no later packet would show the loss (probe
     /// timeout, RFC 9002 §6.2): a round trip, and the time between two reports.
-    package var probeTimeout: Duration { (shortestTrip ?? Self.usualRoundTrip) + .milliseconds(70) }
+    package var probeTimeout: Duration { (shortestTrip ?? .usualRoundTrip) + .milliseconds(70) }
 
     /// The transport-wide number of the next packet.
     package var nextNumber: UInt16 { UInt16(truncatingIfNeeded: packets.end) }
@@ -224,7 +222,7 @@ package struct BandwidthEstimator: Sendable {
         }
         let collapseEnd = collapseEnd
         packets.giveUpOvertaken { if $0.number >= collapseEnd { lossLimit.noteLoss() } }
-        if let newest { trips.add((now - newest.sentAt).milliseconds, at: Double(now.nanoseconds) / 1e6) }
+        if let newest { trips.add((now - newest.sentAt).milliseconds, at: now.milliseconds) }
         followCollapse(at: now)
         if !isMeasured, let measurement = trains.measurement { apply(measurement, at: now) }
         lossLimit.judge(delivery.rate ?? rate, of: estimate, at: now)
@@ -247,7 +245,7 @@ package struct BandwidthEstimator: Sendable {
         now: Instant
     ) {
         let arrival = Arrival(
-            sentAt: Double(packet.sentAt.nanoseconds) / 1e6,
+            sentAt: packet.sentAt.milliseconds,
             arrivedAt: arrivedAt,
             size: packet.size
         )
@@ -300,7 +298,7 @@ package struct BandwidthEstimator: Sendable {
         isMeasured = true
         // Beside other flows, the speed of arrivals says nothing about the link.
         if rivalry.isOn { return }
-        rivalry.note(speed: min(measurement.sent, measurement.arrived), at: Double(now.nanoseconds) / 1e6)
+        rivalry.note(speed: min(measurement.sent, measurement.arrived), at: now.milliseconds)
         let isSaturated = measurement.isSaturated(base: base.value ?? 0)
         if isSaturated { speed = (measurement.arrived, now) }
         let found = isSaturated ? measurement.arrived * Self.use : min(measurement.sent, measurement.arrived)
@@ -319,7 +317,7 @@ package struct BandwidthEstimator: Sendable {
     }
 
     private mutating func backOff(at now: Instant) {
-        let pause = (shortestTrip ?? Self.usualRoundTrip) + .milliseconds(50)
+        let pause = (shortestTrip ?? .usualRoundTrip) + .milliseconds(50)
         guard queue > 25, now - (decreasedAt ?? .start) >= pause else { return }
         decreasedAt = now
         let delivered = delivery.rate ?? rate
@@ -355,4 +353,9 @@ package struct BandwidthEstimator: Sendable {
         let growth = isNear ? min(Self.slowGrowth, 0.02 * rate) : min(Self.growth + 0.02 * rate, 0.08 * rate)
         rate = min(rate + growth * min((now - grownAt).seconds, 0.5), max(rate, 1.5 * delivered + 10_000))
     }
+}
+
+extension Duration {
+    /// The assumed round trip while none is known.
+    static let usualRoundTrip = Duration.milliseconds(100)
 }

@@ -24,12 +24,9 @@ struct ReportedRate: Sendable {
     private struct Report {
         var reporter: UInt32
         var at: Instant
-        var highest: UInt32
-        var lost: Int32
+        var block: ReportBlock
         var packets: UInt64
         var bytes: UInt64
-        /// Which of the sender's reports it answers.
-        var answered: UInt32
     }
 
     private var last: Report?
@@ -72,21 +69,13 @@ struct ReportedRate: Sendable {
         roundTrip: Duration?,
         now: Instant
     ) {
-        let report = Report(
-            reporter: reporter,
-            at: now,
-            highest: block.highestSequenceNumber,
-            lost: block.cumulativeLost,
-            packets: packets,
-            bytes: bytes,
-            answered: block.lastSenderReport
-        )
+        let report = Report(reporter: reporter, at: now, block: block, packets: packets, bytes: bytes)
         guard let last, last.reporter == reporter else { return self.last = report }
         guard now - last.at >= Self.shortestInterval else { return }
         self.last = report
-        let expected = report.highest &- last.highest
+        let expected = block.highestSequenceNumber &- last.block.highestSequenceNumber
         guard expected <= Self.mostPackets, packets > last.packets, bytes >= last.bytes else { return }
-        let lost = UInt32(clamping: Int64(report.lost) - Int64(last.lost))
+        let lost = UInt32(clamping: Int64(block.cumulativeLost) - Int64(last.block.cumulativeLost))
         let size = Double(bytes - last.bytes) / Double(packets - last.packets) + Self.overhead
         let elapsed = now - last.at
         let arrived = expected - min(lost, expected)
@@ -95,7 +84,7 @@ struct ReportedRate: Sendable {
         lossLimit.note(arrived: Int(arrived), lost: Int(min(lost, expected)), since: last.at)
         lossLimit.judge(-Self.decrease * (mostDelivered.value ?? 0), at: now)
         // Several reports may show the same round trip.
-        if let roundTrip, report.answered != last.answered {
+        if let roundTrip, block.lastSenderReport != last.block.lastSenderReport {
             apply(roundTrip: roundTrip, isTelling: expected >= Self.fewestPackets, over: elapsed, at: now)
         }
     }
@@ -120,8 +109,4 @@ struct ReportedRate: Sendable {
         fullRate = delivered
         delayLimit = max(BandwidthEstimator.floor, Self.decrease * min(delivered, delayLimit ?? delivered))
     }
-}
-
-extension Instant {
-    fileprivate var milliseconds: Double { Double(nanoseconds) / 1e6 }
 }

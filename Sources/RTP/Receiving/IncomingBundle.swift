@@ -9,26 +9,10 @@ package struct IncomingBundle {
     package struct Description: Equatable, Sendable {
         package var mid: String
         /// Payload types of codecs, all of one kind.
-        package var codecs: [UInt8: StreamCodec]
+        package var codecs: [UInt8: StreamCodec] = [:]
         /// Payload types of retransmissions (RFC 4588), with those of the repeated codecs.
-        package var retransmissions: [UInt8: UInt8]
+        package var retransmissions: [UInt8: UInt8] = [:]
         package var extensions: HeaderExtensions
-
-        package init(
-            mid: String,
-            codecs: [UInt8: StreamCodec],
-            retransmissions: [UInt8: UInt8],
-            extensions: HeaderExtensions
-        ) {
-            self.mid = mid
-            self.codecs = codecs
-            self.retransmissions = retransmissions
-            self.extensions = extensions
-        }
-
-        fileprivate func video(_ payloadType: UInt8) -> VideoCodec? {
-            if case .video(let codec) = codecs[payloadType] { codec } else { nil }
-        }
     }
 
     private struct Section {
@@ -77,21 +61,21 @@ package struct IncomingBundle {
         let type = packet.header.payloadType
         if description.codecs[type] == .opus {
             receiveSound(packet, in: index, now: now)
-        } else if let codec = description.video(type) {
+        } else if case .video(let codec)? = description.codecs[type] {
             // A source that begins anew has another SSRC (RFC 3550 §8.2), and begins with a keyframe.
             if media[index].stream?.ssrc != packet.header.ssrc {
                 guard
                     media[index].stream?.statistics.isSilent(at: now) ?? true
                         || FrameAssembly.beginsKeyframe(packet.payload, codec)
                 else { return }
-                media[index].stream = IncomingStream(ssrc: packet.header.ssrc)
+                media[index].stream = IncomingStream(ssrc: packet.header.ssrc, codecs: description.codecs)
                 hasReceived = true
             }
-            media[index].stream!.receive(packet, description.video, now: now)
+            media[index].stream!.receive(packet, now: now)
         } else if let repeated = description.retransmissions[type], let ssrc = media[index].stream?.ssrc,
             let original = packet.original(ssrc: ssrc, payloadType: repeated)
         {
-            media[index].stream!.receiveAgain(original, description.video, now: now)
+            media[index].stream!.receiveAgain(original, now: now)
         }
     }
 
@@ -142,10 +126,7 @@ package struct IncomingBundle {
 
     /// Asks the peer for keyframes: the video decoders cannot use the present frames.
     package mutating func requestKeyframes() {
-        for index in media.indices {
-            let description = media[index].description
-            media[index].stream?.requestKeyframe(description.video)
-        }
+        for index in media.indices { media[index].stream?.requestKeyframe() }
     }
 
     // MARK: - Output
@@ -163,10 +144,7 @@ package struct IncomingBundle {
         at now: Instant,
         to bytes: inout [UInt8]
     ) -> Bool {
-        for index in media.indices {
-            let description = media[index].description
-            media[index].stream?.tick(description.video, now: now)
-        }
+        for index in media.indices { media[index].stream?.tick(now: now) }
         guard nextDeadline.map({ $0 <= now }) ?? false else { return false }
         let reportIsDue = reports.isDue(at: now)
         var blocks: [ReportBlock] = []
@@ -179,13 +157,13 @@ package struct IncomingBundle {
             reports.reportSent(at: now)
         }
         ReceiverReport(ssrc: ssrc, reports: blocks).write(to: &bytes)
-        [SourceDescription(ssrc: ssrc, canonicalName: name)].write(to: &bytes)
+        RTCPPacket.write(canonicalName: name, of: [ssrc], to: &bytes)
         for index in media.indices {
             guard let source = media[index].stream?.ssrc else { continue }
             if media[index].stream!.takeKeyframeRequest(at: now) {
                 PictureLossIndication(sender: ssrc, media: source).write(to: &bytes)
             }
-            let lost = media[index].stream!.takeRequests(roundTripTime: roundTripTime, at: now)
+            let lost = media[index].stream!.losses.takeRequests(roundTripTime: roundTripTime, at: now)
             if !lost.isEmpty { GenericNACK(sender: ssrc, media: source, lost: lost).write(to: &bytes) }
         }
         let first = media.lazy.compactMap(\.ssrc).first ?? 0
@@ -200,5 +178,11 @@ package struct IncomingBundle {
             arrivals.nextDeadline,
             media.lazy.compactMap { $0.stream?.nextDeadline }.min()
         )
+    }
+}
+
+extension IncomingBundle.Description {
+    package init(mid: String, extensions: HeaderExtensions) {
+        (self.mid, self.extensions) = (mid, extensions)
     }
 }

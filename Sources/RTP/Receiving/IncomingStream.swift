@@ -20,9 +20,11 @@ struct IncomingStream {
     private static let firstPatience = Duration.milliseconds(30)
 
     let ssrc: UInt32
+    /// By payload type.
+    private let codecs: [UInt8: StreamCodec]
     private var numbers = SequenceUnwrapper()
     private var buffer = ReorderingBuffer()
-    private var losses = PacketLosses()
+    var losses = PacketLosses()
     var statistics = ReceptionStatistics(clockRate: VideoCodec.clockRate)
     private var state = State.awaitingKeyframe(askAt: nil)
     /// Whether there was a keyframe.
@@ -32,28 +34,26 @@ struct IncomingStream {
     private var keyframeAskedAt: Instant?
     private var frames: [ReceivedFrame] = []
 
-    init(ssrc: UInt32) { self.ssrc = ssrc }
+    init(ssrc: UInt32, codecs: [UInt8: StreamCodec]) { (self.ssrc, self.codecs) = (ssrc, codecs) }
 
     mutating func takeFrames() -> [ReceivedFrame] { exchange(&frames, with: []) }
 
     // MARK: - Input
 
     /// Receives a packet of the source itself.
-    ///
-    /// - Parameter codec: the codec of a payload type.
-    mutating func receive(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
+    mutating func receive(_ packet: IncomingPacket, now: Instant) {
         statistics.notePacket(packet.header, at: now)
-        receiveAgain(packet, codec, now: now)
+        receiveAgain(packet, now: now)
     }
 
     /// Asks for a keyframe: the decoder cannot use the received frames.
-    mutating func requestKeyframe(_ codec: (UInt8) -> VideoCodec?) {
+    mutating func requestKeyframe() {
         loseFrames()
-        goOn(codec)
+        goOn()
     }
 
     /// Receives a packet, perhaps a lost one that came again in another stream (RFC 4588).
-    mutating func receiveAgain(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?, now: Instant) {
+    mutating func receiveAgain(_ packet: IncomingPacket, now: Instant) {
         let before = numbers.highest
         let number = numbers.unwrap(packet.header.sequenceNumber)
         var isFirst = false
@@ -62,7 +62,7 @@ struct IncomingStream {
             isFirst = true
         }
         hasNews = true
-        let beginsKeyframe = begins(packet, codec)
+        let beginsKeyframe = begins(packet)
         switch buffer.insert(packet, number, beginsKeyframe: beginsKeyframe, mayBeginEarlier: !hasBegun) {
         case .isOld: return
         case .isFarAhead:
@@ -74,18 +74,22 @@ struct IncomingStream {
                 giveUp(before: number)
             }
         }
-        goOn(codec)
+        goOn()
         guard !isAwaiting, packet.header.marker || number < before ?? number,
             let start = buffer.keyframe(around: number)
         else { return }
         // Packets are missing, but none of a keyframe behind them.
         begin(at: start)
-        goOn(codec)
+        goOn()
     }
 
     private var isAwaiting: Bool { if case .awaitingKeyframe = state { true } else { false } }
 
-    private func begins(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) -> Bool {
+    private func codec(_ payloadType: UInt8) -> VideoCodec? {
+        if case .video(let codec) = codecs[payloadType] { codec } else { nil }
+    }
+
+    private func begins(_ packet: IncomingPacket) -> Bool {
         codec(packet.header.payloadType).map { FrameAssembly.beginsKeyframe(packet.payload, $0) } ?? false
     }
 
@@ -109,26 +113,26 @@ struct IncomingStream {
     // MARK: - Frames
 
     /// Takes the packets in order, after a loss from the next keyframe on. Each step takes a packet.
-    private mutating func goOn(_ codec: (UInt8) -> VideoCodec?) {
+    private mutating func goOn() {
         while true {
             if isAwaiting {
                 guard let start = buffer.firstStart else { return }
                 begin(at: start)
             }
             guard let packet = buffer.takeNext() else { return }
-            assemble(packet, codec)
+            assemble(packet)
         }
     }
 
     /// Adds the next packet of all that were sent to its frame.
-    private mutating func assemble(_ packet: IncomingPacket, _ codec: (UInt8) -> VideoCodec?) {
+    private mutating func assemble(_ packet: IncomingPacket) {
         // Padding.
         guard !packet.payload.isEmpty, let type = codec(packet.header.payloadType), case .going(var frame) = state
         else { return }
         // Some senders set no marker.
         if let before = frame, before.timestamp != packet.header.timestamp || before.codec != type {
             // After a frame that is not whole, the packet must begin a keyframe.
-            guard finish(before) || begins(packet, codec) else { return }
+            guard finish(before) || begins(packet) else { return }
             frame = nil
         }
         state = .going(nil)
@@ -154,20 +158,15 @@ struct IncomingStream {
     // MARK: - Output
 
     /// Gives up packets that were asked for in vain.
-    mutating func tick(_ codec: (UInt8) -> VideoCodec?, now: Instant) {
+    mutating func tick(now: Instant) {
         while let lost = losses.hopeless(at: now) {
             if isAwaiting {
                 losses.forget(before: lost + 1)
             } else {
                 giveUp(before: buffer.first ?? buffer.end)
-                goOn(codec)
+                goOn()
             }
         }
-    }
-
-    /// The numbers of packets to ask for now.
-    mutating func takeRequests(roundTripTime: Duration?, at now: Instant) -> [UInt16] {
-        losses.takeRequests(roundTripTime: roundTripTime, at: now)
     }
 
     mutating func takeKeyframeRequest(at now: Instant) -> Bool {

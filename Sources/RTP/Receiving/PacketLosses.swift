@@ -17,8 +17,6 @@ struct PacketLosses {
     /// How far packets overtake each other on the path.
     static let patience = Duration.milliseconds(5)
     private static let shortestRoundTrip = Duration.milliseconds(20)
-    /// The assumed round trip while none is known.
-    private static let usualRoundTrip = Duration.milliseconds(100)
 
     /// In the order of numbers.
     private var losses: [Loss] = []
@@ -45,7 +43,7 @@ struct PacketLosses {
 
     /// The packets to ask for now. Each is asked for at intervals of a round trip.
     mutating func takeRequests(roundTripTime: Duration?, at now: Instant) -> [UInt16] {
-        let interval = max(roundTripTime ?? Self.usualRoundTrip, Self.shortestRoundTrip)
+        let interval = max(roundTripTime ?? .usualRoundTrip, Self.shortestRoundTrip)
         var numbers: [UInt16] = []
         for index in losses.indices where losses[index].askAt <= now && losses[index].requests < Self.mostRequests {
             if numbers.count == Self.mostAtOnce { break }

@@ -63,12 +63,8 @@ final class ContentProbe {
     init?(_ codec: VideoCodec, _ size: PixelSize) {
         guard let method = Method(codec), size.height >= 2 * method.height else { return nil }
         let sampled = PixelSize(width: size.width, height: method.height)
-        let configuration = VideoEncoderConfiguration(
-            codec: codec,
-            size: sampled,
-            targetBitrate: 1_000_000,
-            allowsPatches: false
-        )
+        var configuration = VideoEncoderConfiguration(codec: codec, size: sampled, targetBitrate: 1_000_000)
+        configuration.allowsPatches = false
         guard let encoder = try? VideoEncoder(configuration) else { return nil }
         self.encoder = encoder
         self.method = method

@@ -37,8 +37,6 @@ extension FramePlanner {
         return !measuresLink && linkBudget.asksForNeed(blocks, of: sharpness.count, at: now)
     }
 
-    mutating func setNeed(_ need: ContentProbe.Need) { linkBudget.setNeed(need) }
-
     /// The quantizers of the frame of `activeMap`; nil leaves them to rate control.
     mutating func quantizers(of plan: inout Plan, at now: Instant) -> ClosedRange<Int>? {
         plan.ownQuantizer = quantizer(of: plan, at: now)

@@ -113,8 +113,6 @@ struct FramePlanner {
         cadence.noteNewPicture()
     }
 
-    mutating func noteKeyframeRequest() { cadence.noteKeyframeRequest() }
-
     /// The presentation time of the next frame, later than all before.
     ///
     /// A repeated picture shows the present screen. So does one that was captured at about the time of the last

@@ -18,16 +18,15 @@ package final class VideoStream {
         _ settings: SenderSettings,
         clock: @escaping () -> Instant = MonotonicClock.now
     ) throws(VideoEncoderError) {
-        encoder = try VideoEncoder(
-            VideoEncoderConfiguration(
-                codec: rendition.codec,
-                size: rendition.size,
-                targetBitrate: rendition.bitrate,
-                framesPerSecond: rendition.framesPerSecond,
-                vp8Profile: settings.vp8Profile,
-                allowsPatches: settings.allowsPatches
-            )
+        var configuration = VideoEncoderConfiguration(
+            codec: rendition.codec,
+            size: rendition.size,
+            targetBitrate: rendition.bitrate
         )
+        configuration.framesPerSecond = rendition.framesPerSecond
+        configuration.vp8Profile = settings.vp8Profile
+        configuration.allowsPatches = settings.allowsPatches
+        encoder = try VideoEncoder(configuration)
         planner = FramePlanner(rendition, settings, at: clock())
         self.clock = clock
         self.rendition = rendition
@@ -68,7 +67,7 @@ package final class VideoStream {
         planner.noteNewPicture(changed, scroll, canPatch: encoder.canPatch)
     }
 
-    package func noteKeyframeRequest() { planner.noteKeyframeRequest() }
+    package func noteKeyframeRequest() { planner.cadence.noteKeyframeRequest() }
 
     package func action(at now: Instant) -> Cadence.Action { planner.cadence.action(at: now) }
 
@@ -136,7 +135,7 @@ package final class VideoStream {
         planner.beginEncoding(&plan, patched: encoder.patchedBlocks)
         if planner.asksForNeed(plan, at: now) {
             probe = probe ?? ContentProbe(rendition.codec, rendition.size)
-            if let need = probe?.need(of: picture) { planner.setNeed(need) }
+            if let need = probe?.need(of: picture) { planner.linkBudget.setNeed(need) }
         }
         let quantizers = planner.quantizers(of: &plan, at: now)
         return try encoder.encode(

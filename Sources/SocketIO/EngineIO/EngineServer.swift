@@ -210,7 +210,7 @@ package struct EngineServer: Sendable {
     }
 
     package mutating func close(_ sid: String, _ reason: EngineSession.End = .closedByServer) {
-        change(sid) { $0.close(reason) }
+        change(sid) { $0.end(reason) }
     }
 
     package mutating func tick(now: Instant) {

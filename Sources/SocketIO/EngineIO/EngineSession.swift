@@ -60,21 +60,12 @@ package struct EngineSession: Sendable {
         var isProbed = false
     }
 
-    private enum Heartbeat {
-        case pingAt(Instant)
-        case pongBy(Instant)
-
-        var deadline: Instant {
-            switch self {
-            case .pingAt(let instant), .pongBy(let instant): instant
-            }
-        }
-    }
-
     package let sid: String
     private let settings: Settings
     private var transport: Transport
-    private var heartbeat: Heartbeat
+    /// When the next ping is due or, with `awaitsPong`, the answer to the last one.
+    private var heartbeatDeadline: Instant
+    private var awaitsPong = false
     private var waiting = WaitingPackets()
     /// When the session ends in any case; nil for never.
     private var expiry: Instant?
@@ -93,7 +84,7 @@ package struct EngineSession: Sendable {
 
     private init(sid: String, settings: Settings, over transport: Transport, now: Instant) {
         (self.sid, self.settings, self.transport) = (sid, settings, transport)
-        heartbeat = .pingAt(now + settings.pingInterval)
+        heartbeatDeadline = now + settings.pingInterval
         var handshake = EngineHandshake(
             sid: sid,
             upgrades: ["websocket"],
@@ -120,7 +111,7 @@ package struct EngineSession: Sendable {
     /// When `tick` has something to do; nil when the session is over.
     package var nextDeadline: Instant? {
         let candidate: Instant? = if case .polling(_, let candidate?) = transport { candidate.deadline } else { nil }
-        return isEnded ? nil : earliest(heartbeat.deadline, candidate, expiry)
+        return isEnded ? nil : earliest(heartbeatDeadline, candidate, expiry)
     }
 
     package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
@@ -222,7 +213,7 @@ package struct EngineSession: Sendable {
         switch packet {
         case .message(let message): outputs.append(.received(message))
         case .pong:
-            if case .pongBy = heartbeat { heartbeat = .pingAt(now + settings.pingInterval) }
+            if awaitsPong { (heartbeatDeadline, awaitsPong) = (now + settings.pingInterval, false) }
         case .close: end(.closedByClient)
         case .open, .ping, .upgrade, .noop: end(.protocolViolated)
         }
@@ -231,8 +222,6 @@ package struct EngineSession: Sendable {
     // MARK: - Actions of the server
 
     package mutating func send(_ message: EngineMessage) { send(.message(message)) }
-
-    package mutating func close(_ reason: End = .closedByServer) { end(reason) }
 
     /// Sets when the session ends; nil for never. The last call counts.
     package mutating func expire(at instant: Instant?) { expiry = instant }
@@ -243,13 +232,10 @@ package struct EngineSession: Sendable {
             transport = .polling(poll: poll, candidate: nil)
             outputs.append(.close(socket: candidate.socket))
         }
-        switch heartbeat {
-        case .pingAt(let instant) where instant <= now:
-            heartbeat = .pongBy(now + settings.pingTimeout)
-            send(.ping([]))
-        case .pongBy(let instant) where instant <= now: end(.silent)
-        default: break
-        }
+        guard heartbeatDeadline <= now else { return }
+        if awaitsPong { return end(.silent) }
+        (heartbeatDeadline, awaitsPong) = (now + settings.pingTimeout, true)
+        send(.ping([]))
     }
 
     private mutating func send(_ packet: EnginePacket) {
@@ -276,7 +262,7 @@ package struct EngineSession: Sendable {
     }
 
     /// Ends the session. The client learns of it by any transport that it has.
-    private mutating func end(_ reason: End) {
+    package mutating func end(_ reason: End) {
         switch transport {
         case .polling(let poll, let candidate):
             if let poll {

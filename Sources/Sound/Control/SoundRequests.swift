@@ -18,12 +18,8 @@ package final class SoundRequests: Sendable {
         }
 
         func wait(until deadline: Instant) -> SoundReply? {
-            while true {
-                let rings = bell.count
-                let answer = reply.withLock { $0 }
-                if answer != nil || MonotonicClock.now() >= deadline { return answer }
-                bell.wait(while: rings, until: deadline)
-            }
+            bell.wait(until: deadline) { reply.withLock { $0 != nil } }
+            return reply.withLock(\.self)
         }
     }
 
@@ -67,8 +63,7 @@ package final class SoundRequests: Sendable {
     func close() {
         let left = state.withLock { state in
             state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting
+            return exchange(&state.waiting, with: [])
         }
         for waiting in left { waiting.answer(.refused(reason: "the sound process has ended")) }
     }

@@ -1,5 +1,4 @@
 import CPulse
-import Glibc
 import Posix
 import Time
 
@@ -78,8 +77,7 @@ final class PulseConnection: CallbackTarget {
     /// The reason why the last call failed, in libpulse's words, with the server if it has a name.
     private var problem: String {
         let reason = String(cString: pa_strerror(pa_context_errno(context)))
-        let server = getenv("PULSE_SERVER").map { String(cString: $0) } ?? ""
-        return server.isEmpty ? reason : "\(server): \(reason)"
+        return StateFolder.environment("PULSE_SERVER").map { "\($0): \(reason)" } ?? reason
     }
 
     private func noteState() {

@@ -7,20 +7,21 @@ package enum SoundServerPlace {
     ///
     /// - Parameter note: tells people of a server on another machine.
     package static func sandbox(_ folder: String, _ note: (String) -> Void) -> Sandbox {
-        func variable(_ name: String) -> String? { StateFolder.environment(name).flatMap { $0.isEmpty ? nil : $0 } }
         // A name without a kind is that of a machine, unless it is a path; several names may be given, each after the name of the machine
         // that it is for.
-        let servers = variable("PULSE_SERVER")?.split(separator: " ").map { server in
+        let servers = StateFolder.environment("PULSE_SERVER")?.split(separator: " ").map { server in
             server.last.map { _ in server.drop { $0 != "}" }.dropFirst() }.flatMap { $0.isEmpty ? nil : $0 } ?? server
         }
         let isRemote = servers?.contains { !$0.hasPrefix("/") && !$0.hasPrefix("unix:") } ?? false
-        let home = variable("HOME")
-        let configuration = variable("XDG_CONFIG_HOME") ?? home.map { "\($0)/.config" }
-        let runtimeFolder = variable("PULSE_RUNTIME_PATH") ?? variable("XDG_RUNTIME_DIR").map { "\($0)/pulse" }
+        let home = StateFolder.environment("HOME")
+        let configuration = StateFolder.environment("XDG_CONFIG_HOME") ?? home.map { "\($0)/.config" }
+        let runtimeFolder =
+            StateFolder.environment("PULSE_RUNTIME_PATH")
+            ?? StateFolder.environment("XDG_RUNTIME_DIR").map { "\($0)/pulse" }
         // Where that of the user's own server is missing, libpulse makes it with each attempt to connect, which the sandbox forbids.
         if servers == nil, let runtimeFolder, isOwn(folderOf: runtimeFolder) { mkdir(runtimeFolder, 0o700) }
         let files = [
-            runtimeFolder, variable("PULSE_CLIENTCONFIG"), variable("PULSE_COOKIE"),
+            runtimeFolder, StateFolder.environment("PULSE_CLIENTCONFIG"), StateFolder.environment("PULSE_COOKIE"),
             configuration.map { "\($0)/pulse" },
             home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
         ].compactMap(\.self).filter { access($0, F_OK) == 0 }

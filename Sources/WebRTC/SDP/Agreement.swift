@@ -18,8 +18,6 @@ package struct Agreement: Equatable, Sendable {
         let descriptions = streams.filter(\.isReceived).map { stream in
             var description = IncomingBundle.Description(
                 mid: stream.mid,
-                codecs: [:],
-                retransmissions: [:],
                 extensions: stream.formats[0].parameters.extensions
             )
             for format in stream.formats {
@@ -39,12 +37,12 @@ extension Agreement {
     /// - Parameters:
     ///   - streams: never empty.
     ///   - tagged: the index of the description with the bundle's transport.
-    ///   - role: this side's role in the handshake, from the peer's `setup`.
+    ///   - isOffer: whether the description is an offer, or else an answer.
     init(
         _ streams: [AgreedStream],
         in description: SessionDescription,
         tagged: Int,
-        role: (String?) throws(Shortcoming) -> DTLSRole
+        isOffer: Bool
     ) throws(Shortcoming) {
         // The transport may be described in each of these places. The first one with an attribute counts.
         let places =
@@ -67,6 +65,7 @@ extension Agreement {
             candidates: candidates.compactMap { Candidate(parsing: $0) },
             isLite: description.attributes.contains("ice-lite")
         )
-        self.init(streams: streams, remote: remote, role: try role(first("setup")))
+        let role = try DTLSRole(answering: first("setup"), isOffer: isOffer)
+        self.init(streams: streams, remote: remote, role: role)
     }
 }

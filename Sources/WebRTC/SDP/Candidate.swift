@@ -7,9 +7,9 @@ package struct Candidate: Equatable, Sendable {
     /// At most 32 characters.
     package var foundation: String
     /// 1 for RTP. RTCP shares its transport here.
-    package var component: Int
+    package var component = 1
     /// `udp` or `tcp`, in lower case.
-    package var transport: String
+    package var transport = "udp"
     package var priority: UInt32
     /// An address in numbers, or a name, such as one with `.local` (draft-ietf-mmusic-mdns-ice-candidates-03).
     package var address: String
@@ -27,29 +27,13 @@ package struct Candidate: Equatable, Sendable {
             self.port = port
         }
     }
-
-    package init(
-        foundation: String,
-        component: Int = 1,
-        transport: String = "udp",
-        priority: UInt32,
-        address: String,
-        port: UInt16,
-        kind: Kind,
-        related: Related? = nil
-    ) {
-        self.foundation = foundation
-        self.component = component
-        self.transport = transport
-        self.priority = priority
-        self.address = address
-        self.port = port
-        self.kind = kind
-        self.related = related
-    }
 }
 
 extension Candidate {
+    package init(foundation: String, priority: UInt32, address: String, port: UInt16, kind: Kind) {
+        self.init(foundation: foundation, component: 1, priority: priority, address: address, port: port, kind: kind)
+    }
+
     /// Parses the value of a `candidate` attribute. Nil if it is malformed or of an unknown kind, which this program
     /// could not use. Extensions are skipped.
     package init?(parsing text: String) {

@@ -137,14 +137,15 @@ extension SessionDescription.Media {
             let feedback = codec.feedback.filter {
                 described.contains("\(encoding.payloadType) \($0)") || described.contains("* \($0)")
             }
+            let retransmission = feedback.contains("nack") ? retransmissions["\(encoding.payloadType)"] : nil
+            var parameters = OutgoingStream.Parameters(
+                payloadType: encoding.payloadType,
+                retransmissionPayloadType: retransmission
+            )
+            parameters.canAskForRepair = feedback.contains { StreamCodec.repairs.contains($0) }
             return AgreedStream.Format(
                 codec: codec,
-                parameters: OutgoingStream.Parameters(
-                    payloadType: encoding.payloadType,
-                    retransmissionPayloadType: feedback.contains("nack")
-                        ? retransmissions["\(encoding.payloadType)"] : nil,
-                    canAskForRepair: feedback.contains { StreamCodec.repairs.contains($0) }
-                ),
+                parameters: parameters,
                 specifics: specifics == "" ? nil : specifics,
                 feedback: feedback
             )
@@ -159,7 +160,7 @@ extension SessionDescription.Media {
         isReceived: Bool,
         as direction: String
     ) -> (HeaderExtensions, lines: [String]) {
-        var extensions = HeaderExtensions()
+        var extensions = HeaderExtensions.empty
         var lines: [String] = []
         for line in attributes.all("extmap") + offer.attributes.all("extmap") {
             let words = line.split(separator: " ")

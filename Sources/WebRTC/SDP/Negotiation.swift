@@ -88,7 +88,7 @@ package struct Negotiation: Equatable, Sendable {
         self.offer = offer
         self.bundle = bundle
         do throws(Shortcoming) {
-            agreement = try Agreement(agreed, in: offer, tagged: tagged, role: Self.role)
+            agreement = try Agreement(agreed, in: offer, tagged: tagged, isOffer: true)
         } catch {
             throw .incomplete(error.what)
         }
@@ -100,15 +100,6 @@ package struct Negotiation: Equatable, Sendable {
     /// The `m=` line and the name of the description with the transport, for fragments (RFC 8840 §4.4).
     package var transportSection: (kind: String, mid: String) {
         (offer.media[tagged].kind, offer.media[tagged].attributes.first("mid") ?? "")
-    }
-
-    /// An answerer with a choice becomes the client: its handshake begins as soon as there is a path (RFC 8842 §5.3).
-    private static func role(by setup: String?) throws(Shortcoming) -> DTLSRole {
-        switch setup {
-        case "actpass", "passive", nil: return .client
-        case "active": return .server
-        case let other?: throw Shortcoming(what: "says a=setup:\(other): offer actpass")
-        }
     }
 }
 

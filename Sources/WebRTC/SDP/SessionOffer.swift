@@ -80,33 +80,20 @@ package struct SessionOffer: Equatable, Sendable {
         }
         let tagged = answer.tagged(in: bundle, for: accepted.map(\.section))
         do throws(Shortcoming) {
-            return try Agreement(accepted, in: answer, tagged: tagged, role: Self.role)
+            return try Agreement(accepted, in: answer, tagged: tagged, isOffer: false)
         } catch {
             throw UnacceptableAnswer(flaw: error.what)
-        }
-    }
-
-    /// An answer without `setup` means a passive peer (RFC 4145 §4).
-    private static func role(by setup: String?) throws(Shortcoming) -> DTLSRole {
-        switch setup {
-        case "active": return .server
-        case "passive", nil: return .client
-        case let other?: throw Shortcoming(what: "says a=setup:\(other) instead of active or passive")
         }
     }
 }
 
 extension AgreedStream {
     /// This side's identifiers of header extensions, the same in all descriptions of a bundle.
-    private static let extensions = HeaderExtensions(
-        mid: 1,
-        playoutDelay: 2,
-        captureTime: 3,
-        transportNumber: 4,
-        dependencyDescriptor: 5,
-        soundLevel: 6,
-        colourSpace: 7
-    )
+    private static let extensions = {
+        var extensions = HeaderExtensions.empty
+        for (index, (slot, _)) in HeaderExtensions.uris.enumerated() { extensions[keyPath: slot] = UInt8(index + 1) }
+        return extensions
+    }()
 
     fileprivate init(offering local: LocalStream, in section: Int) {
         let codecs = Array(local.codecs.joined())
@@ -121,14 +108,14 @@ extension AgreedStream {
         extensions = HeaderExtensions.uris.compactMap { slot, uri in used[keyPath: slot].map { "\($0) \(uri)" } }
         formats = codecs.map { codec in
             let (payloadType, retransmission, specifics) = codec.offer
+            var parameters = OutgoingStream.Parameters(
+                payloadType: payloadType,
+                retransmissionPayloadType: retransmission
+            )
+            (parameters.extensions, parameters.mid) = (used.suiting(codec), "\(section)")
             return AgreedStream.Format(
                 codec: codec,
-                parameters: OutgoingStream.Parameters(
-                    payloadType: payloadType,
-                    retransmissionPayloadType: retransmission,
-                    extensions: used.suiting(codec),
-                    mid: "\(section)"
-                ),
+                parameters: parameters,
                 specifics: codec == .opus && local.receives ? StreamCodec.wishesForSound : specifics,
                 feedback: codec.feedback
             )

@@ -6,14 +6,9 @@ package struct ICECredentials: Equatable, Sendable {
     /// Nil unless both have an allowed length (4…256 and 22…256) and only allowed characters.
     package init?(fragment: String, password: String) {
         let isValid: (String, Int) -> Bool = { text, shortest in
+            // Of these signs, ICE allows + and / only. Some agents use the others too.
             shortest...256 ~= text.utf8.count
-                && text.utf8.allSatisfy { byte in
-                    switch byte {
-                    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2F: true  // ice-char: digits, letters, + and /
-                    case 0x2D, 0x5F, 0x3D: true  // some agents use -, _ and = too
-                    default: false
-                    }
-                }
+                && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+/-_=".contains($0)) }
         }
         guard isValid(fragment, 4), isValid(password, 22) else { return nil }
         self.fragment = fragment
@@ -75,6 +70,22 @@ package struct Fingerprint: Equatable, Sendable, CustomStringConvertible {
 /// The side that begins the DTLS handshake (RFC 8842 §5, RFC 4145 §4).
 package enum DTLSRole: Sendable, Equatable {
     case client, server
+
+    /// The role of the side that reads a peer's `setup`. A peer that leaves the choice, or says nothing, is passive: the
+    /// handshake begins as soon as there is a path (RFC 8842 §5.3, RFC 4145 §4).
+    ///
+    /// - Parameter isOffer: whether the peer may leave the choice.
+    init(answering setup: String?, isOffer: Bool) throws(Shortcoming) {
+        switch setup {
+        case "active": self = .server
+        case "passive", nil: self = .client
+        case "actpass" where isOffer: self = .client
+        case let other?:
+            throw Shortcoming(
+                what: "says a=setup:\(other)" + (isOffer ? ": offer actpass" : " instead of active or passive")
+            )
+        }
+    }
 }
 
 /// One side's transport, from its session description.
@@ -84,21 +95,13 @@ package struct TransportParameters: Equatable, Sendable {
     package var fingerprints: [Fingerprint]
     package var candidates: [Candidate]
     /// Whether further candidates come later (RFC 8838).
-    package var isTrickling: Bool
+    package var isTrickling = false
     /// Whether it only answers connectivity checks (RFC 8445 §2.5), so that the other side must lead.
-    package var isLite: Bool
+    package var isLite = false
+}
 
-    package init(
-        credentials: ICECredentials,
-        fingerprints: [Fingerprint],
-        candidates: [Candidate],
-        isTrickling: Bool = false,
-        isLite: Bool = false
-    ) {
-        self.credentials = credentials
-        self.fingerprints = fingerprints
-        self.candidates = candidates
-        self.isTrickling = isTrickling
-        self.isLite = isLite
+extension TransportParameters {
+    package init(credentials: ICECredentials, fingerprints: [Fingerprint], candidates: [Candidate]) {
+        (self.credentials, self.fingerprints, self.candidates) = (credentials, fingerprints, candidates)
     }
 }

@@ -18,7 +18,7 @@ struct Accept: ParsableCommand {
     func run() throws {
         let visitor = try knock.ask { .accept(knock: $0) }
         guard always else { return }
-        guard let visitor, let key = GuestKey(visitor.key) else {
+        guard let visitor, let key = GuestKey(rawValue: visitor.key) else {
             throw Failure(
                 .failed,
                 "\(knock.number) is let in this once only: a player cannot be recognized later"

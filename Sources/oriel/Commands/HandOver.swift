@@ -9,7 +9,6 @@ import Time
 
 /// What `oriel attach` takes with `--running`; all else is the sender's own, from its start.
 struct HandOver: ParsableArguments {
-    /// How long from one look at the calls to the next.
     private static let pollTime = Duration.milliseconds(100)
 
     /// As text, as this may hold the value of an unknown option, until the error names that option.
@@ -34,7 +33,7 @@ struct HandOver: ParsableArguments {
         var waiting: [String] = []
         for call in try calls.map({ try CallPlan(parsing: $0) }) {
             do {
-                try senders.ask(pid, for: .add(call: try addition(of: call)))
+                try senders.ask(pid, for: try addition(of: call))
                 waiting.append("\(call)")
             } catch let refusal as Failure where refusal.code == .failed {
                 failures.append(refusal)
@@ -76,10 +75,10 @@ struct HandOver: ParsableArguments {
     }
 
     /// The request for a call, with the settings that it may need and no others.
-    private func addition(of call: CallPlan) throws -> SenderRequest.Addition {
-        var settings = try joined.settings.secrets(of: call).mapValues { SenderRequest.Setting.text($0) }
-        if call.kind == PlainCall.kind, let port = rtp.localPort { settings["localPort"] = .number(port) }
-        return SenderRequest.Addition(name: call.argument, settings: settings)
+    private func addition(of call: CallPlan) throws -> SenderRequest {
+        var settings = try joined.settings.secrets(of: call)
+        if call.kind == PlainCall.kind, let port = rtp.localPort { settings["localPort"] = "\(port)" }
+        return .add(call: call.argument, settings: settings)
     }
 
     private func tell(of call: SenderSnapshot.Call, in sender: Int32) throws {

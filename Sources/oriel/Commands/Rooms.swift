@@ -50,12 +50,12 @@ struct Rooms: ParsableCommand {
         let iceServerLinks = try iceServers.links(secret)
         let secretFile = try iceServers.file(of: secret)
         // Netlink tells the machine's addresses, for the links.
-        let sandbox = Sandbox(
+        var sandbox = Sandbox(
             writable: nil,
             readable: [],
-            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK],
-            mayListen: true
+            socketFamilies: [AF_INET, AF_INET6, AF_NETLINK]
         )
+        sandbox.mayListen = true
         try enterSandbox(by: sandbox.enter)
         try secretFile?.begin()
         defer { secretFile?.close() }
@@ -84,9 +84,9 @@ struct Rooms: ParsableCommand {
 
     /// A client that polls has two connections now and then, and a browser that loads the page more. All may come from one network, or
     /// through a proxy that is not named: that gets half of the connections, one for each client.
-    private var limits: HTTPServer.Limits {
+    private var limits: HTTPLimits {
         let connections = min(max(FileLimit.raise() - 64, 64), max(2 * maxClients, 128))
-        var limits = HTTPServer.Limits()
+        var limits = HTTPLimits()
         (limits.connections, limits.connectionsOfOneNetwork) = (connections, connections)
         limits.bodySize = 128 * 1024
         // Messages of any client that have not come whole count too.

@@ -28,7 +28,6 @@ struct SenderOfSomebody: ParsableArguments {
         return try senders.ask(choice.pid ?? senders.holder(of: somebody, who: does, where: has), for: request)
     }
 
-    /// Asks the sender of a viewer.
     @discardableResult
     func ask(for request: SenderRequest, of viewer: ParticipantID) throws -> Visitor? {
         try ask(for: request, of: "viewer \(viewer)", who: "looks in") { status in

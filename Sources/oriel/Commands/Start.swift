@@ -64,7 +64,9 @@ extension CaptureProcessSettings {
         let display = display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
         let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
-        return Sandbox(writable: folder, readable: [], socketFamilies: families, sharesSegments: true)
+        var sandbox = Sandbox(writable: folder, readable: [], socketFamilies: families)
+        sandbox.sharesSegments = true
+        return sandbox
     }
 }
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Calls
 
-/// What is shown on this machine.
 struct RenderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -22,8 +21,6 @@ struct RenderOptions: ParsableArguments {
     }
 
     /// Whether the options suit the calls of one sender.
-    ///
-    /// - Parameter printsDescriptions: whether plain calls print their SDP.
     func validate(for calls: [CallPlan], printsDescriptions: Bool) throws {
         guard let render else { return }
         let rooms = calls.count(where: \.receivesPictures)

@@ -2,7 +2,6 @@ import ArgumentParser
 import Configuration
 import HTTP
 
-/// Where a web server listens, and its certificate.
 struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

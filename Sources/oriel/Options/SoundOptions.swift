@@ -36,7 +36,6 @@ struct SoundOptions: ParsableArguments {
 
     func validate() throws { try require("--volume", volume, in: 0...SoundWish.loudest) }
 
-    /// Whether anything of the machine is to be heard.
     var isHeard: Bool { sound != .none }
 
     /// An empty name is that of the default.

@@ -22,11 +22,13 @@ import Testing
 
     @Test(arguments: ["janus+http://h/1", "janus+ws:h/1", "janus+ws://", "janus+ws://h:99999/1", "janus+ws://h/a?b/1"])
     func malformedOnesSayHowToWriteThem(text: String) {
-        #expect(throws: JanusAddress.ParseError.malformed(text)) { try JanusAddress(parsing: text) }
+        let sentence = "\(text) is no room of Janus: write janus+ws://HOST:8188/ROOM or janus+wss://HOST:8989/ROOM"
+        #expect(throws: CallEnd(.failed, sentence)) { try JanusAddress(parsing: text) }
     }
 
     @Test(arguments: ["janus+ws://h", "janus+ws://h/", "janus+ws://h/path/", "janus+ws://h/%FF"])
     func onesWithoutARoomSayWhereItBelongs(text: String) {
-        #expect(throws: JanusAddress.ParseError.noRoom(text)) { try JanusAddress(parsing: text) }
+        let sentence = "\(text) names no room: write its number after the server, as in janus+ws://HOST:8188/1234"
+        #expect(throws: CallEnd(.failed, sentence)) { try JanusAddress(parsing: text) }
     }
 }

@@ -165,7 +165,7 @@ import Time
 
     private func check(_ day: Day, _ step: Int) {
         for client in 0..<Day.clientCount {
-            let members = day.rooms.server.members(of: Day.room(of: client))
+            let members = day.rooms.server.rooms[Day.room(of: client)] ?? []
             if let since = day.asleepSince[client] {
                 guard day.now > since + .seconds(60), let id = day.ids[client] else { continue }
                 #expect(!members.contains(id), "\(client) is silent, and present: step \(step)")
@@ -222,10 +222,10 @@ import Time
         for client in 0..<Day.clientCount where wakeAt[client] != nil { day.wakeUp(client) }
         day.run(for: .seconds(120))
         check(day, step)
-        #expect(day.rooms.server.roomCount == Day.clientCount / 2)
+        #expect(day.rooms.server.rooms.count == Day.clientCount / 2)
         #expect(day.simulation.server.engine.sessionCount == Day.clientCount)
         for client in 0..<Day.clientCount {
-            #expect(day.rooms.server.members(of: Day.room(of: client)).count == 2)
+            #expect(day.rooms.server.rooms[Day.room(of: client)]?.count == 2)
             #expect(day.sessions[client].isConnected, "\(client) has met the other one")
         }
         let rest = weight(day.simulation.server) + weight(day.rooms)

@@ -19,20 +19,21 @@ import Testing
         let longest = String(repeating: "é", count: RoomEvent.longestRoom / 2)
         #expect(try RoomAddress(parsing: "room+http://h/\(longest)").room == longest)
         let text = "room+http://h/\(longest)a"
-        #expect(throws: RoomAddress.ParseError.nameTooLong(text)) { try RoomAddress(parsing: text) }
+        let sentence = "the name of the room in \(text) is too long: choose one of 128 bytes at the most"
+        #expect(throws: CallEnd(.failed, sentence)) { try RoomAddress(parsing: text) }
     }
 
     @Test func whatIsNoRoomIsTold() {
-        for (text, error) in [
-            ("", RoomAddress.ParseError.notARoom("")), ("http://h/x", .notARoom("http://h/x")),
-            ("room+ftp://h/x", .notARoom("room+ftp://h/x")), ("room+http:/h/x", .notARoom("room+http:/h/x")),
-            ("room+http:///x", .noServer("room+http:///x")),
-            ("room+http://h:65536/x", .noServer("room+http://h:65536/x")),
-            ("room+http://u@h/x", .noServer("room+http://u@h/x")), ("room+http://h", .noName("room+http://h")),
-            ("room+http://h/", .noName("room+http://h/")), ("room+http://h/%", .noName("room+http://h/%")),
-            ("room+http://h/%FF", .noName("room+http://h/%FF")),
+        let notARoom = "is not a room: write room+https://HOST/ROOM"
+        let noServer = "names no server: write room+https://HOST/ROOM or room+https://HOST:PORT/ROOM"
+        let noName = "names no room: write its name after the server, as in room+https://HOST/ROOM"
+        for (text, why) in [
+            ("", notARoom), ("http://h/x", notARoom), ("room+ftp://h/x", notARoom), ("room+http:/h/x", notARoom),
+            ("room+http:///x", noServer), ("room+http://h:65536/x", noServer), ("room+http://u@h/x", noServer),
+            ("room+http://h", noName), ("room+http://h/", noName), ("room+http://h/%", noName),
+            ("room+http://h/%FF", noName),
         ] {
-            #expect(throws: error) { try RoomAddress(parsing: text) }
+            #expect(throws: CallEnd(.failed, "\(text) \(why)")) { try RoomAddress(parsing: text) }
         }
     }
 }

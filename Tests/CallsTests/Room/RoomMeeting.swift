@@ -12,7 +12,6 @@ struct RoomMeeting {
         var session: RoomSession
         /// Of its connection to the server.
         var id = ""
-        var hasPeer = false
         var isConnected = false
         /// Nothing that happens afterwards concerns it.
         var isOver = false
@@ -137,7 +136,6 @@ struct RoomMeeting {
         case .emit(let event):
             server.received(event.packet(), from: members[member].id)
             deliver()
-        case .openPeer: members[member].hasPeer = true
         case .closePeer: closePeer(of: member)
         case .offer, .acceptOffer:
             change(member) { [certificate = members[member].certificate] session, _ in
@@ -164,7 +162,6 @@ struct RoomMeeting {
 
     /// The others hear of it by the media.
     private mutating func closePeer(of member: Int) {
-        members[member].hasPeer = false
         guard members[member].isConnected else { return }
         members[member].isConnected = false
         for other in members.indices where other != member && members[other].isConnected {

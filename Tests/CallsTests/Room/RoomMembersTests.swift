@@ -26,7 +26,7 @@ import WebRTC
 
         init() throws {
             http = HTTPServer(
-                limits: HTTPServer.Limits {
+                limits: HTTPLimits {
                     ($0.connections, $0.connectionsOfOneNetwork, $0.bodySize) = (100, 100, 128 * 1024)
                 }
             )
@@ -240,6 +240,8 @@ import WebRTC
 
     private final class Nobody: PeerDelegate {
         func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {}
+        func peer(_ id: ParticipantID, sent frame: ReceivedFrame) {}
+        func peer(_ id: ParticipantID, said packet: ReceivedSound) {}
     }
 
     /// Each offer is a peer, which costs memory and packets.

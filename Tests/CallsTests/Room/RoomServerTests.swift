@@ -49,7 +49,7 @@ import Testing
         )
         #expect(bench.leave("c") == [.send(.bye(room: "r", id: "c"), client: "b")])
         #expect(bench.leave("b") == [])
-        #expect(bench.server.roomCount == 0)
+        #expect(bench.server.rooms.count == 0)
     }
 
     /// Whoever joins waits for an answer.
@@ -64,7 +64,7 @@ import Testing
                 .send(.full(room: longer, id: "b"), client: "b"),
             ]
         )
-        #expect(bench.server.roomCount == 1)
+        #expect(bench.server.rooms.count == 1)
     }
 
     /// Whatever members say to each other passes as it was written, with what is attached.
@@ -142,7 +142,7 @@ import Testing
         #expect(bench.send(.join(room: "4"), from: "c") == [.send(.full(room: "4", id: "c"), client: "c")])
         _ = bench.send(.join(room: "3"), from: "c")
         #expect(bench.send(.join(room: "1"), from: "c").count == 2)
-        #expect(bench.server.roomCount == 3)
+        #expect(bench.server.rooms.count == 3)
     }
 
     /// Names differ among programs, and so do the shapes of arguments.

@@ -94,7 +94,7 @@ import WebRTC
             #expect(outputs.contains { if case .ask = $0 { true } else { false } })
             #expect(!outputs.contains(.acceptOffer(sdp: other)))
         }
-        #expect(bench.receive(.offer(sdp: answer)) == [.openPeer, .acceptOffer(sdp: answer)])
+        #expect(bench.receive(.offer(sdp: answer)) == [.acceptOffer(sdp: answer)])
     }
 
     /// A person is asked about a connection; what then offers is another question.
@@ -152,7 +152,7 @@ import WebRTC
         #expect(bench.receive(hello(1), from: isNamed ? "b" : nil) == [ask])
         #expect(bench.receive(hello(9), from: isNamed ? "t" : nil) == [])
         bench.session.answered(.accepted)
-        #expect(bench.take() == [.openPeer, .offer] || bench.session.isConnected)
+        #expect(bench.take() == [.offer] || bench.session.isConnected)
         #expect(bench.receive(.answer(sdp: RoomMeeting.sdp(9))) == [])
         #expect(bench.receive(.answer(sdp: RoomMeeting.sdp(1))) == [.acceptAnswer(sdp: RoomMeeting.sdp(1))])
     }
@@ -211,7 +211,7 @@ import WebRTC
     @Test(arguments: [true, false]) func anotherPeerIsMadeAfterTooMany(isNewcomer: Bool) {
         var bench = talking(isNamed: true, isNewcomer: isNewcomer)
         let offer = RoomMessage.offer(sdp: RoomMeeting.sdp(1))
-        let made: [RoomSession.Output] = [.openPeer, .acceptOffer(sdp: RoomMeeting.sdp(1))]
+        let made: [RoomSession.Output] = [.acceptOffer(sdp: RoomMeeting.sdp(1))]
         #expect(bench.receive(offer, from: "b") == [.closePeer] + made)
         bench.session.peerRefused(now: bench.now)
         #expect(bench.take() == [.closePeer, .parted(.lost, why: "has made more offers than one call needs")])
@@ -220,7 +220,7 @@ import WebRTC
         bench.session.peerRefused(now: bench.now)
         #expect(bench.take() == [.closePeer])
         #expect(bench.wait(.seconds(9)) == [])
-        #expect(bench.wait(.seconds(1)) == [.openPeer, .offer])
+        #expect(bench.wait(.seconds(1)) == [.offer])
     }
 
     /// A program was started again, and nobody has told its end.
@@ -230,7 +230,7 @@ import WebRTC
         #expect(bench.receive(.offer(sdp: other)) == [])
         #expect(bench.wait(.seconds(3)) == [.listen])
         #expect(
-            bench.wait(.seconds(1)) == [.parted(.lost, why: nil), .closePeer, .openPeer, .acceptOffer(sdp: other)]
+            bench.wait(.seconds(1)) == [.parted(.lost, why: nil), .closePeer, .acceptOffer(sdp: other)]
         )
     }
 

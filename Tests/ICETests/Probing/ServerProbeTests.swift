@@ -31,7 +31,7 @@ import Time
             _ request: STUNMessage,
             _ kind: STUNMessage.Class,
             _ attributes: [STUNAttribute] = [],
-            key: STUNKey? = nil
+            key: [UInt8]? = nil
         ) {
             let answer = STUNMessage(kind, request.method, attributes, transaction: request.transaction)
             probe.receive(answer.encoded(key: key), at: now)
@@ -46,8 +46,8 @@ import Time
             answer(request, .error, [.errorCode(code, reason: Array(reason.utf8))] + attributes)
         }
 
-        static func key(password: String = Self.password) -> STUNKey {
-            STUNKey(username: Array(username.utf8), realm: Array("test".utf8), password: password)
+        static func key(password: String = Self.password) -> [UInt8] {
+            longTermKey(username: Array(username.utf8), realm: Array("test".utf8), password: password)
         }
 
         /// Up to the request with the login.

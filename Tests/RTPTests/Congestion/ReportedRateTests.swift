@@ -60,7 +60,7 @@ import Time
 
     @Test(arguments: [0.0, 1, 1e4, 3e5, 9.3e18, 2.4e24]) func aPeersOwnEstimateIsACap(cap: Double) {
         var stack = StackSimulation(.init(rate: 20e6), telling: .reports)
-        stack.bundle.receive(.maximumBitrate(ReceiverEstimatedMaximumBitrate(sender: 1, bitrate: cap)), now: stack.now)
+        stack.bundle.receive(.maximumBitrate(cap), now: stack.now)
         let most = Double(5 * StackSimulation.target)
         #expect(stack.bundle.linkRate == min(max(cap, BandwidthEstimator.floor), most))
         stream(&stack, for: .seconds(10))

@@ -127,8 +127,8 @@ import Testing
         let bytes = (0..<4).map { UInt8(truncatingIfNeeded: fields >> (24 - 8 * $0)) }
         let header: [UInt8] = [0x8F, 206, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0]
         let packets = try RTCPPacket.parse(header + Array("REMB".utf8) + bytes + [0, 0, 0, 9])
-        guard case .maximumBitrate(let maximum)? = packets.first else { throw MalformedPacket.inconsistent }
-        #expect(abs(maximum.bitrate - bitrate) <= bitrate * 1e-9)
+        guard case .maximumBitrate(let read)? = packets.first else { throw MalformedPacket.inconsistent }
+        #expect(abs(read - bitrate) <= bitrate * 1e-9)
         #expect(try RTCPPacket.parse(header + Array("AFB!".utf8) + bytes + [0, 0, 0, 9]) == [])
     }
 

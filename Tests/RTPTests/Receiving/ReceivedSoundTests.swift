@@ -98,7 +98,6 @@ import Time
                 for packet in try RTCPPacket.parse(bytes) {
                     switch packet {
                     case .receiverReport(let report): blocks += report.reports
-                    case .sourceDescription: break
                     default: Issue.record("\(packet) is not due")
                     }
                 }

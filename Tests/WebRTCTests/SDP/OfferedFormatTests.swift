@@ -1,7 +1,8 @@
 import Media
-import RTP
 import Testing
 import WebRTC
+
+@testable import RTP
 
 /// Codecs, retransmissions, feedback and header extensions of an offer.
 @Suite struct OfferedFormatTests {

@@ -1,7 +1,8 @@
 import Media
-import RTP
 import Testing
 import WebRTC
+
+@testable import RTP
 
 /// What is agreed on with browsers and media frameworks.
 @Suite struct RealOfferTests {

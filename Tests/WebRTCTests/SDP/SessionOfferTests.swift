@@ -1,8 +1,8 @@
 import Media
-import RTP
 import TestSupport
 import Testing
 
+@testable import RTP
 @testable import WebRTC
 
 /// Calls in which this side makes the offer: a screen, a camera and sound.

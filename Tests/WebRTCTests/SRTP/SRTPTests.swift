@@ -61,7 +61,7 @@ import Testing
         let receiver = try #require(SRTPSession(server))
         func isHeard(_ ssrc: UInt32) throws -> Bool {
             var goodbye: [UInt8] = []
-            Goodbye(ssrcs: [ssrc]).write(to: &goodbye)
+            RTCPPacket.write(goodbyeOf: [ssrc], to: &goodbye)
             return receiver.open(rtcp: try #require(sender.protect(rtcp: goodbye))) != nil
         }
         for ssrc in 1...16 as ClosedRange<UInt32> { #expect(try isHeard(ssrc)) }
@@ -92,7 +92,7 @@ import Testing
                 #expect(number == 0 || !protected.starts(with: packet))
                 #expect(opener.open(protected) == packet)
                 var goodbye: [UInt8] = []
-                Goodbye(ssrcs: [0xCAFE, UInt32(number)]).write(to: &goodbye)
+                RTCPPacket.write(goodbyeOf: [0xCAFE, UInt32(number)], to: &goodbye)
                 let sealed = try #require(sender.protect(rtcp: goodbye))
                 #expect(receiver.open(rtcp: sealed) == goodbye)
             }
@@ -105,7 +105,7 @@ import Testing
         let sender = try #require(SRTPSession(client))
         let receiver = try #require(SRTPSession(server))
         var goodbye: [UInt8] = []
-        Goodbye(ssrcs: [1, 2, 3]).write(to: &goodbye)
+        RTCPPacket.write(goodbyeOf: [1, 2, 3], to: &goodbye)
         let sealed = try #require(sender.protect(rtcp: goodbye))
         for index in sealed.indices {
             for bit in 0..<8 as Range<UInt8> {

@@ -5,14 +5,12 @@ struct VectorField {
     /// alone. Longer vectors of neighbours are cut.
     private static let border = 16
 
-    private let columns: Int
     private let rows: Int
     /// The motion of the row above, from the left, with a macroblock beyond each edge; nil for none.
     private var above: [Int?]
     private var current: [Int?]
 
     init(columns: Int, rows: Int) {
-        self.columns = columns
         self.rows = rows
         above = Array(repeating: nil, count: columns + 1)
         current = above
