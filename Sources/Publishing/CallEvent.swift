@@ -71,7 +71,7 @@ extension CallEvent {
     /// For people alone, unless it gets a kind.
     package init(sentence: String) { self.init(kind: nil, sentence: sentence) }
 
-    init(condition: String) { self.init(kind: .broadcast, state: condition) }
+    init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, state: condition.rawValue) }
 
     init(_ end: NamedFiles.End) { self.init(kind: .renewalEnded, sentence: end.sentence, files: end.files) }
 

@@ -86,8 +86,8 @@ struct Publisher: ~Copyable {
         let (calls, commands, access) = (calls, commands, access)
         let (status, events, log) = (status, events, log)
         let end = try loop.run(until: signals, orWhen: { calls.areOver }) { condition in
-            status.note(condition: condition)
-            events.tell(CallEvent(condition: condition))
+            status.note(condition)
+            events.tell(CallEvent(condition))
         } also: {
             access.turn()
         } eachSecond: { statistics in

@@ -13,7 +13,7 @@ struct SenderEngine {
         /// Name the preferred rendition of its rung to the sinks.
         case prefer(Rendition)
         /// Report the broadcast's condition to the sinks.
-        case note(String)
+        case note(BroadcastCondition)
         /// Show a sentence to a person.
         case tell(String)
         case reportStatistics
@@ -130,15 +130,10 @@ struct SenderEngine {
         let before = liveness
         liveness = found
         // A capture process lives for a moment after its goodbye: that is the same condition twice.
-        let name = Self.name(of: found)
-        let note = before.map(Self.name) == name ? [] : [Action.note(name)]
+        let condition = BroadcastCondition(found)
+        let note = before.map(BroadcastCondition.init) == condition ? [] : [Action.note(condition)]
         if found == .stopped { return note + [.finish] }
         return note + (Self.sentence(for: found, after: before).map { [.tell($0)] } ?? [])
-    }
-
-    /// A broadcast between two generations is active.
-    private static func name(of liveness: Liveness) -> String {
-        liveness == .live(.retired) ? BroadcastState.active.name : liveness.name
     }
 
     private static func sentence(for found: Liveness, after before: Liveness?) -> String? {
@@ -162,4 +157,9 @@ struct SenderEngine {
         let others = earliest(policy.nextDeadline, policy.isRunning ? reportAt : nil)
         return min(lookAt, others ?? lookAt)
     }
+}
+
+extension BroadcastCondition {
+    /// The names are the same; a broadcast between two generations is active.
+    init(_ liveness: Liveness) { self = BroadcastCondition(rawValue: liveness.name) ?? .active }
 }

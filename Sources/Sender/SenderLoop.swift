@@ -57,7 +57,7 @@ package struct SenderLoop: ~Copyable {
     ///
     /// - Parameters:
     ///   - haveCallsEnded: asked again after the sinks' bell was rung.
-    ///   - noting: gets the name of the broadcast's condition whenever it changes, as in status files and JSON.
+    ///   - noting: gets the broadcast's condition whenever it changes.
     ///   - also: further work for this thread. Returns when to call it again; nil for not before the sinks' bell was
     ///     rung.
     ///   - eachSecond: gets the statistics about once a second.
@@ -65,7 +65,7 @@ package struct SenderLoop: ~Copyable {
     package mutating func run(
         until signals: borrowing TerminationSignals,
         orWhen haveCallsEnded: () -> Bool,
-        noting note: (String) -> Void,
+        noting note: (BroadcastCondition) -> Void,
         also turn: () -> Instant? = { nil },
         eachSecond: (SenderStatistics) -> Void
     ) throws(VideoEncoderError) -> End {

@@ -47,7 +47,7 @@ import Testing
     @Test func theStatusCountsWhoMaySpeakWhereAViewerMay() {
         let status = WebStatus(hearsViewers: true)
         #expect(status.json == #"{"state":"starting","talk":0,"viewers":0}"#)
-        status.note(condition: "source_lost")
+        status.note(.sourceLost)
         status.noteTalk()
         #expect(status.json == #"{"state":"source_lost","talk":1,"viewers":0}"#)
     }

@@ -287,11 +287,11 @@ import WebRTC
     }
 
     @Test func whereNothingIsBroadcastNobodyIsLetIn() throws {
-        web.status.note(condition: "stopped")
+        web.status.note(.stopped)
         let stopped = try web.join().response
         #expect(stopped.status == 409)
         #expect(stopped["retry-after"] == "4")
-        web.status.note(condition: "paused")
+        web.status.note(.paused)
         #expect(try web.join().response.status == 201)
         web.peers.close()
         let closed = try web.join().response

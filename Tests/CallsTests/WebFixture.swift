@@ -114,7 +114,7 @@ final class WebFixture: Sendable {
         (web.names, web.origins, web.iceServerLinks) = (names, origins, { Self.links })
         service = WebService(web, call: call)
         listener = try server.listen(on: address, respond: service.respond)
-        status.note(condition: "active")
+        status.note(.active)
     }
 
     /// - Parameter network: the client's address, any that begins with 127.

@@ -185,13 +185,13 @@ import Testing
         #expect(response.status == 200)
         #expect(response["content-type"] == "text/event-stream")
         #expect(try client.chunk() == "data: {\"state\":\"active\",\"viewers\":0}\n\n")
-        web.status.note(condition: "active")
-        web.status.note(condition: "paused")
+        web.status.note(.active)
+        web.status.note(.paused)
         #expect(try client.chunk() == "data: {\"state\":\"paused\",\"viewers\":0}\n\n", "equal ones are one")
         let second = try web.connect()
         _ = try second.request("GET", "/api/events", [WebFixture.authorization])
         #expect(try second.chunk() == "data: {\"state\":\"paused\",\"viewers\":0}\n\n")
-        web.status.note(condition: "stopped")
+        web.status.note(.stopped)
         for listener in [client, second] {
             #expect(try listener.chunk() == "data: {\"state\":\"stopped\",\"viewers\":0}\n\n")
         }

@@ -10,7 +10,7 @@ import Time
 
     @Test func itTellsWhoIsThere() {
         #expect(status.json == #"{"state":"starting","viewers":0}"#)
-        status.note(condition: "active")
+        status.note(.active)
         func viewer(_ id: ParticipantID) -> Participant {
             Participant(id: id, call: "web", place: "192.0.2.1", since: .start)
         }
@@ -22,9 +22,9 @@ import Time
 
     @Test func onlyTheEndStopsIt() {
         for (condition, isStopped) in [
-            ("active", false), ("paused", false), ("stopped", true), ("active", false),
-        ] {
-            status.note(condition: condition)
+            (.active, false), (.paused, false), (.stopped, true), (.active, false),
+        ] as [(BroadcastCondition, Bool)] {
+            status.note(condition)
             #expect(status.isStopped == isStopped)
         }
     }

@@ -60,8 +60,8 @@ import WebRTC
         let asked = ["call": "web", "id": "7", "name": "Ann\u{1B}", "note": "hi", "address": "192.0.2.9"]
         let events: [(CallEvent, [String: String])] = [
             (CallEvent(CallReport(.standing(nil)), in: .web), ["event": "call_joined", "call": "web"]),
-            (CallEvent(condition: "paused"), ["event": "broadcast", "state": "paused"]),
-            (CallEvent(condition: "source_lost"), ["event": "broadcast", "state": "source_lost"]),
+            (CallEvent(.paused), ["event": "broadcast", "state": "paused"]),
+            (CallEvent(.sourceLost), ["event": "broadcast", "state": "source_lost"]),
             (
                 CallEvent(NamedFiles.End(files: ["c.pem", "k.pem"], sentence: "it has ended")),
                 ["event": "renewal_ended", "files": "c.pem, k.pem", "text": "it has ended"]
@@ -188,7 +188,7 @@ import WebRTC
             if number == 500 { try log.begin() }
             log.tell(CallEvent(CallReport(.standing(nil)), in: .web))
         }
-        log.tell(CallEvent(condition: "paused"))
+        log.tell(CallEvent(.paused))
         let pipe = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
         var (bytes, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65536))
         try wait(until: "a line for what there was room for") {
@@ -204,7 +204,7 @@ import WebRTC
     @Test func aFullDiskLosesLinesAndNothingElse() throws {
         let log = try EventLog(path: "/dev/full")
         try log.begin()
-        for _ in 0..<100 { log.tell(CallEvent(condition: "active")) }
+        for _ in 0..<100 { log.tell(CallEvent(.active)) }
         log.close()
     }
 

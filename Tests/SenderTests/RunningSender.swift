@@ -22,7 +22,7 @@ final class RunningSender {
 
     final class Reports: Sendable {
         let sentences = Mutex<[String]>([])
-        let conditions = Mutex<[String]>([])
+        let conditions = Mutex<[BroadcastCondition]>([])
         var all: [String] { sentences.withLock { $0 } }
     }
 

@@ -207,30 +207,30 @@ import Time
     @Test func whatBecomesOfTheBroadcastIsToldWhenItChanges() {
         var scene = Scene()
         func look(_ found: Liveness?) -> [SenderEngine.Action] { scene.engine.noteLook(found, at: scene.now) }
-        #expect(look(.live(.starting)) == [.note("starting")])
-        #expect(look(.live(.active)) == [.note("active")])
+        #expect(look(.live(.starting)) == [.note(.starting)])
+        #expect(look(.live(.active)) == [.note(.active)])
         #expect(look(.live(.active)) == [])
         #expect(look(nil) == [])
-        let goesOn = [SenderEngine.Action.note("active"), .tell("the broadcast goes on")]
+        let goesOn = [SenderEngine.Action.note(.active), .tell("the broadcast goes on")]
         for (found, condition) in [
-            (.live(.paused), "paused"), (.live(.sourceLost), "source_lost"), (.live(.error), "error"), (.dead, "dead"),
-            (.stalled(.active), "stalled"),
-        ] as [(Liveness, String)] {
+            (.live(.paused), .paused), (.live(.sourceLost), .sourceLost), (.live(.error), .error), (.dead, .dead),
+            (.stalled(.active), .stalled),
+        ] as [(Liveness, BroadcastCondition)] {
             let actions = look(found)
             #expect(actions.count == 2 && actions[0] == .note(condition))
             #expect(look(found) == [])
             #expect(look(.live(.active)) == goesOn)
         }
         #expect(look(.live(.retired)) == [], "between two generations it is active")
-        #expect(look(.stopped) == [.note("stopped"), .finish])
+        #expect(look(.stopped) == [.note(.stopped), .finish])
     }
 
     /// Some looks find the capture process between its goodbye and its end.
     @Test func aGoodbyeIsToldOnce() {
         var scene = Scene()
         func look(_ found: Liveness) -> [SenderEngine.Action] { scene.engine.noteLook(found, at: scene.now) }
-        #expect(look(.live(.active)) == [.note("active")])
-        #expect(look(.live(.stopped)) == [.note("stopped")])
+        #expect(look(.live(.active)) == [.note(.active)])
+        #expect(look(.live(.stopped)) == [.note(.stopped)])
         #expect(look(.stopped) == [.finish])
     }
 

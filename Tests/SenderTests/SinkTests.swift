@@ -181,8 +181,8 @@ import Time
         let sender = try RunningSender([rendition])
         sender.sinks.add(sink)
         try sender.show(1, to: sink, in: rendition)
-        try wait(until: "the state is told") { sender.reports.conditions.withLock { $0.contains("active") } }
+        try wait(until: "the state is told") { sender.reports.conditions.withLock { $0.contains(.active) } }
         try sender.finish()
-        #expect(sender.reports.conditions.withLock { $0.last } == "stopped")
+        #expect(sender.reports.conditions.withLock { $0.last } == .stopped)
     }
 }

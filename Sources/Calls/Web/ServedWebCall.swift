@@ -57,7 +57,7 @@ final class ServedWebCall: Call {
 
     /// Takes no more viewers. The present ones leave with the peers. The server ends after them, as its thread sends the last answers.
     func close() {
-        status.note(condition: "stopped")
+        status.note(.stopped)
         listener.close()
         service.close()
         host.network.afterPeers { [host, server] in

@@ -1,6 +1,7 @@
 package import Control
 import HTTP
 import JSON
+package import Media
 import Synchronization
 
 /// The broadcast's state and the count of viewers, as pages and programs get them by HTTP.
@@ -21,8 +22,7 @@ package final class WebStatus: Sendable {
 
     package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
-    /// - Parameter condition: its name in status files.
-    package func note(condition: String) { change { $0.state = condition } }
+    package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 
