@@ -1,6 +1,7 @@
 import FrameBridge
 import Glibc
 import Posix
+import TestSupport
 
 /// A private folder of its own for one test, removed afterwards.
 final class ScratchFolder: Sendable {
@@ -42,4 +43,10 @@ final class ScratchFolder: Sendable {
         _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(offset)) }
         close(file)
     }
+}
+
+/// The writer after one that is gone. A program that another test starts has its lock until it runs.
+func takeOver(_ directory: BridgeDirectory) throws -> FrameWriter {
+    try wait(until: "the lock is free") { try !directory.hasWriter() }
+    return try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
 }

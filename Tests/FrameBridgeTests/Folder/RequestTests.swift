@@ -163,7 +163,7 @@ import Time
         guard case .frame = try reader.read({ _ in }) else { throw Unexpected("no frame") }
         if wasAskedBefore { #expect(try directory.ask(.pause, until: MonotonicClock.now()) == nil) }
         let asked: Instant = MonotonicClock.now()
-        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var successor = try takeOver(directory)
         if !wasAskedBefore {
             // There is no room for the slate, as it has no size.
             var nothing = info(0, 0)
@@ -187,7 +187,7 @@ import Time
             var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
             try writer.publish(slate, leavingNothingElse: true) { fill(&$0, 1) }
         }
-        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var successor = try takeOver(directory)
         var later = info(64, 64)
         later.capturedAt = slate.capturedAt + .nanoseconds(1)
         try successor.publish(later) { fill(&$0, 2) }
@@ -208,7 +208,7 @@ import Time
         for offset in [Layout.Header.heartbeat, Layout.Header.horizon] {
             try header.write(withUnsafeBytes(of: tomorrow.nanoseconds) { Array($0) }, at: offset)
         }
-        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var successor = try takeOver(directory)
         try successor.publish(info(64, 64)) { fill(&$0, 2) }
         #expect(try BridgeInspection(directory).horizon == nil)
     }
@@ -260,10 +260,10 @@ import Time
         if damaged != "status" { folder.write("control", [UInt8](repeating: 7, count: 16384)) }
         if damaged != "control" { folder.write("status", Array("rubbish".utf8)) }
         #expect(RecoveredState(in: directory).isPaused == (damaged != "status"))
-        let successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        let successor = try takeOver(directory)
         #expect(successor.state == (damaged == "status" ? .starting : .paused))
         try successor.stop()
-        let next = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        let next = try takeOver(directory)
         #expect(next.state == .starting)
     }
 
@@ -280,7 +280,7 @@ import Time
         } else {
             folder.write("request", Array("freeze\n".utf8))
         }
-        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var successor = try takeOver(directory)
         #expect(successor.state == .paused)
         let waiting = successor.takeRequest()
         #expect(waiting == (way == "control" ? .pause : nil))
@@ -291,7 +291,7 @@ import Time
         let directory = try folder.bridge()
         do { _ = try FrameWriter(directory: directory, source: "", framesPerSecond: 30) }
         #expect(try directory.ask(.stop, until: MonotonicClock.now()) == nil)
-        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var successor = try takeOver(directory)
         #expect(successor.state == .starting)
         let waiting = successor.takeRequest()
         #expect(waiting == nil)

@@ -108,7 +108,7 @@ import Testing
         #expect(try changedTiles() == 0)
         #expect(follows == [false, true, false, false, false, false, false, true, true, true, true])
         _ = consume writer
-        var successor = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var successor = try takeOver(directory)
         try publish(320, 320, to: &successor)
         #expect(try changedTiles() == 25)
     }
