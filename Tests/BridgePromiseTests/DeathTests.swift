@@ -110,7 +110,7 @@ import Testing
             try writer.wait()
             let sleeper = try scene.peer("read", "sleep=1")
             try scene.wait(until: "it reads") { sleeper.value("ready") != nil }
-            sleeper.kill(SIGSTOP)
+            try sleeper.suspend()
             writer = try scene.peer("write", "rate=500", "verbose=1", "64x64*0")
             try scene.wait(until: "another writer writes") { writer.value("published") ?? 0 > 3 }
             try scene.finish(try scene.peer("read", "frames=10", "sleep=1"), "a reader after all that")
@@ -127,7 +127,7 @@ import Testing
                 try scene.wait(until: "it is \(states)") { watch.words("state") == states }
             }
             try expect("active")
-            writer.kill(SIGSTOP)
+            try writer.suspend()
             try expect("active", "stalled")
             // Sealed memory has to be asked for.
             if variant.storage == "file" {

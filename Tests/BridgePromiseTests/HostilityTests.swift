@@ -119,7 +119,7 @@ import Testing
     private static func untouchedFrames(in scene: Scene) throws -> Subprocess {
         let writer = try scene.swiftPeer("write", "storage=file", "64x64*1", "hold")
         try scene.wait(until: "there is a frame") { writer.value("published") != nil }
-        writer.kill(SIGSTOP)
+        try writer.suspend()
         return writer
     }
 

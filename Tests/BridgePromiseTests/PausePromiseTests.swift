@@ -141,7 +141,7 @@ import Time
                 let watch = try scene.peer("watch")
                 try scene.wait(until: "it is live") { watch.words("state").last == "active" }
                 // So that it does not mend what is damaged.
-                writer.kill(SIGSTOP)
+                try writer.suspend()
                 let status = scene.path + "/status"
                 let files = damage.hasPrefix("both") || damage.contains("frames") ? [status, scene.frames!] : [status]
                 for path in files {

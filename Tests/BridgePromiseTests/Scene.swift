@@ -112,12 +112,4 @@ extension Subprocess {
             String(Substring($0.dropFirst(start.utf8.count)))
         }
     }
-
-    /// Whether a signal has stopped it.
-    var isStopped: Bool {
-        get throws {
-            let file = try FileDescriptor.open("/proc/\(pid)/stat", O_RDONLY)
-            return String(decoding: try file.readBytes(1024), as: UTF8.self).contains(") T ")
-        }
-    }
 }

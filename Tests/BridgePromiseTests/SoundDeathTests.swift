@@ -82,7 +82,7 @@ import Testing
             // Another writer may come while a reader does not get to run.
             let sleeper = try scene.peer("listen", "sleep=1", "verbose=1")
             try scene.wait(until: "it reads") { sleeper.value("block") != nil }
-            sleeper.kill(SIGSTOP)
+            try sleeper.suspend()
             writer.kill(SIGKILL)
             try writer.wait()
             writer = try scene.peer("speak", "rate=500", "verbose=1", "0")

@@ -39,11 +39,11 @@ import Testing
         let writer = try scene.peer("speak", "rate=5", "verbose=1", "0")
         try scene.wait(until: "there is a block") { writer.value("written") != nil }
         let reader = try scene.peer("listen", "stops=1", "sleep=1", "verbose=1")
-        try scene.wait(until: "it has a block, and is stopped") { try reader.isStopped }
+        try scene.wait(until: "it has a block, and is stopped") { try reader.isSuspended }
         let before = try #require(reader.value("block"))
         guard before < 100 else { throw Unkept("the reader was late") }
         try scene.wait(until: "there are others") { writer.value("written") ?? 0 > before + 3 }
-        writer.kill(SIGSTOP)
+        try writer.suspend()
         truncate(try #require(scene.sound), off_t(4096 + (before + 1) * 2048 + 500))
         reader.kill(SIGCONT)
         try scene.wait(until: "damage is told of: \(reader.output)") {
@@ -60,7 +60,7 @@ import Testing
             let writer = try scene.swiftPeer("speak", "storage=file", "2", "hold")
             try scene.wait(until: "there is a block") { writer.value("written") == 2 }
             // So that it does not mend what is damaged.
-            writer.kill(SIGSTOP)
+            try writer.suspend()
             let sound = try #require(scene.sound)
             for (path, command) in [(sound, ["listen", "blocks=1"]), (scene.path + "/sound.lock", ["speak", "1"])] {
                 for kind in ["link", "pipe", "folder", "foreign", "open"] {
@@ -128,7 +128,7 @@ import Testing
     private func untouchedSound(in scene: Scene) throws -> Subprocess {
         let writer = try scene.swiftPeer("speak", "storage=file", "200", "hold")
         try scene.wait(until: "there is sound") { writer.value("written") == 200 }
-        writer.kill(SIGSTOP)
+        try writer.suspend()
         return writer
     }
 
@@ -200,7 +200,7 @@ import Testing
             try scene.wait(until: "there is a block") { writer.value("written") != nil }
             let reader = try scene.peer("listen", "sleep=1", "verbose=1")
             try scene.wait(until: "it reads") { reader.value("block") != nil }
-            writer.kill(SIGSTOP)
+            try writer.suspend()
             // Who has its memory reads on; who has not yet asks in vain, and comes to an end all the same.
             let late = try scene.peer("listen", "seconds=1", "blocks=1", "sleep=1")
             try scene.finish(late, "a reader meanwhile")

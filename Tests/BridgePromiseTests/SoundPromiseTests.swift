@@ -80,7 +80,7 @@ import Time
                 // The more is left by others, the more places there are to die at before anything is heard.
                 for name in scene.files() where name != "sound.lock" { unlink("\(scene.path)/\(name)") }
                 let witness = try scene.peer("listen", "verbose=1", "hides=1", "stops=1", "idle=200")
-                try scene.wait(until: "it is stopped") { try witness.isStopped }
+                try scene.wait(until: "it is stopped") { try witness.isSuspended }
                 let writer = try Subprocess(
                     [scene.program] + scene.arguments("speak", ["verbose=1", "3", "hide", "2", "hold"]),
                     environment: Scene.calm.merging(["ORIEL_CRASH_POINT": "\(point)"]) { $1 }
@@ -135,8 +135,7 @@ import Time
             let names = try FileDescriptor.open(folder, O_RDONLY | O_DIRECTORY).entries()
             let file = try #require(names.first { $0.hasPrefix("talk.") })
             // It must not find that first, and remove the file.
-            senders[1].kill(SIGSTOP)
-            try scene.wait(until: "it is stopped") { try senders[1].isStopped }
+            try senders[1].suspend()
             truncate("\(folder)/\(file)", 0)
             try scene.wait(until: "damage is told of") { listener.words("damage").contains("\(senders[1].pid)") }
             senders[0].kill(SIGKILL)

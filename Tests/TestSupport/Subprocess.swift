@@ -62,6 +62,24 @@ package final class Subprocess {
         if status() == nil { Glibc.kill(pid, signal) }
     }
 
+    /// Stops the program by a signal, and waits until it stands still.
+    package func suspend() throws {
+        kill(SIGSTOP)
+        try TestSupport.wait(until: "process \(pid) stands still") { try isSuspended }
+    }
+
+    /// Whether a signal has stopped it, with all its threads.
+    package var isSuspended: Bool {
+        get throws {
+            let threads = try FileDescriptor.open("/proc/\(pid)/task", O_RDONLY | O_DIRECTORY).entries()
+            return threads.filter { Int($0) != nil }.allSatisfy { thread in
+                let bytes = try? FileDescriptor.open("/proc/\(pid)/task/\(thread)/stat", O_RDONLY).readBytes(1024)
+                // One that has ended meanwhile stands still.
+                return bytes.map { String(decoding: $0, as: UTF8.self).contains(") T ") } ?? true
+            }
+        }
+    }
+
     /// How the program ended; nil while it runs.
     package func status() -> Exit? {
         if exit == nil, let end = child.takeExit() {

@@ -119,7 +119,7 @@ extension Admit {
         /// Invariant: hungSender.
         @Test func aSenderThatHangsIsASentence() throws {
             let web = try WebBroadcast()
-            web.sender.kill(SIGSTOP)
+            try web.sender.suspend()
             defer { web.sender.kill(SIGCONT) }
             let told = try web.broadcast.run("status")
             #expect(told.code == 0 && told.output.contains("does not answer"), "\(told.output)")

@@ -213,7 +213,7 @@ private final class Desktop {
 
     /// Stops all drawing, and waits until the server has done what it was asked to.
     func freeze() throws {
-        for program in programs { program.kill(SIGSTOP) }
+        for program in programs { try program.suspend() }
         _ = try server.xdotool("getmouselocation")
     }
 

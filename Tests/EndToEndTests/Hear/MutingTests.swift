@@ -74,7 +74,7 @@ extension Hear {
         /// What the sound server kept for a process that stood still all the while is not heard later.
         /// Invariant: muted.
         @Test func nothingOfAPauseIsHeardThatNobodySaw() throws {
-            scene.process.kill(SIGSTOP)
+            try scene.process.suspend()
             #expect(try scene.broadcast.run("pause").code == 0)
             let paused: Instant = MonotonicClock.now()
             sleep(3)
@@ -134,7 +134,7 @@ extension Hear {
         }
 
         @Test func oneThatIsStoppedIsToldOf() throws {
-            scene.process.kill(SIGSTOP)
+            try scene.process.suspend()
             let answer = try scene.broadcast.run("mute")
             #expect(answer.code == 75 && answer.errorOutput.contains("does not answer"))
             #expect(answer.errorOutput.contains("process \(scene.process.pid)"))
@@ -143,7 +143,7 @@ extension Hear {
             scene.process.kill(SIGCONT)
             // What was given up is not done later.
             try scene.wait(untilToneOf: 1000)
-            scene.process.kill(SIGSTOP)
+            try scene.process.suspend()
             scene.process.kill(SIGTERM)
             scene.process.kill(SIGCONT)
             #expect(try scene.process.wait() == .code(0))

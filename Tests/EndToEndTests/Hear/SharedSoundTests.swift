@@ -113,7 +113,7 @@ extension Hear {
                 try #require(try SharedScreen.child(command, of: shared.pid))
             }
             // One that ends without its children has them say goodbye.
-            shared.kill(SIGSTOP)
+            try shared.suspend()
             for process in children + [shared.pid] { kill(process, SIGKILL) }
             try shared.wait()
             let again = try share()

@@ -21,7 +21,7 @@ extension Pause {
                 ["--frames", "1000000", "--seconds", "300"]
             )
             try web.sender.wait(until: "somebody watches") { web.sender.errorOutput.contains("viewer 2 looks in") }
-            web.capture.kill(SIGSTOP)
+            try web.capture.suspend()
             let now = MonotonicClock.now().nanoseconds
             let header = try framesFile(in: web.broadcast.directory)
             // The heartbeat, and the horizon.

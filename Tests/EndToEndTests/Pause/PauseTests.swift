@@ -171,7 +171,7 @@ extension Pause {
             let broadcast = try Broadcast(on: server.display)
             let first = try broadcast.start()
             let sender = try broadcast.attach(toPort: Ports.free())
-            first.kill(SIGSTOP)
+            try first.suspend()
             let frames = try #require(
                 FileDescriptor.open(broadcast.directory, O_RDONLY | O_DIRECTORY).entries().first {
                     $0.hasPrefix("frames.")
@@ -203,7 +203,7 @@ extension Pause {
             let broadcast = try Broadcast(on: server.display)
             let capture = try broadcast.start()
             if request == "resume" { #expect(try broadcast.run("pause").code == 0) }
-            capture.kill(SIGSTOP)
+            try capture.suspend()
             let asking = try Subprocess([broadcast.oriel, request, "--dir", broadcast.directory])
             try wait(until: "it is asked") {
                 try String(decoding: contents(of: "\(broadcast.directory)/control"), as: UTF8.self).contains(request)

@@ -87,7 +87,7 @@ extension Read {
                 try writeBlock()
                 return access(recording, F_OK) == 0
             }
-            reader.kill(SIGSTOP)
+            try reader.suspend()
             for _ in 0..<200 { try writeBlock() }
             reader.kill(SIGCONT)
             while reader.status() == nil { try writeBlock() }

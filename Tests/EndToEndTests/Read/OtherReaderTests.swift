@@ -90,7 +90,7 @@ extension Read {
             let command = OrdinaryUser.shared.running(try command(language, in: broadcast.folder))
             let picture = broadcast.folder.file("picture.png")
             let capture = try broadcast.start()
-            capture.kill(SIGSTOP)
+            try capture.suspend()
             let names = try FileDescriptor.open(broadcast.directory, O_RDONLY | O_DIRECTORY).entries()
             let frames = try #require(names.first { $0.hasPrefix("frames.") })
             let header = try FileDescriptor.open("\(broadcast.directory)/\(frames)", O_WRONLY)

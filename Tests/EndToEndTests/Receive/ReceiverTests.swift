@@ -29,7 +29,7 @@ extension Receive {
                     workload.stop()
                     continue
                 }
-                workload.kill(SIGSTOP)
+                try workload.suspend()
                 for stream in streams {
                     for receiver in stream.receivers {
                         try stream.waitFor(receiver, toShow: server, decibels: 40)
@@ -109,7 +109,7 @@ extension Receive {
                 try wait(until: "\(scene) is received") {
                     zip(stream.receivers, before).allSatisfy { $0.frameCount > $1 + 40 }
                 }
-                workload.kill(SIGSTOP)
+                try workload.suspend()
                 for receiver in stream.receivers {
                     // It comes to rest at 44.8 to 46.7 dB, by where the text has scrolled to.
                     try stream.waitFor(receiver, toShow: server, decibels: 43)

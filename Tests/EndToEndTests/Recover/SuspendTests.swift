@@ -61,7 +61,7 @@ extension Recover {
             let counter = try draw("counter", on: scene.display, "--fps", "30")
             let sender = try scene.attach(environment: environment)
             try wait(until: "pictures flow: \(sender.errorOutput)") { try scene.report.frames > 60 }
-            sender.kill(SIGSTOP)
+            try sender.suspend()
             try scene.restartServer()
             try suspend(seconds: 600)
             sender.kill(SIGCONT)

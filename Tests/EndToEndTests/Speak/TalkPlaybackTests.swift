@@ -95,7 +95,7 @@ extension Speak {
             func mostLatency() throws -> Double { try (0..<10).compactMap { _ in try latency() }.max() ?? 0 }
             try wait(until: "it is played") { try latency() != nil }
             try wait(until: "40 ms wait") {
-                scene.process.kill(SIGSTOP)
+                try scene.process.suspend()
                 MonotonicClock.sleep(for: .milliseconds(200))
                 scene.process.kill(SIGCONT)
                 MonotonicClock.sleep(for: .milliseconds(1000))
