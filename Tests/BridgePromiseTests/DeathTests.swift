@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 
 /// Either side may be killed, or stopped, at any instruction.
-@Suite(.serialized, .waits(seconds: 150)) struct DeathTests {
+@Suite(.serialized, .waits(seconds: 90)) struct DeathTests {
     /// Making a broadcast, publishing in steady state, two generations, another size in the same one, states, goodbye.
     private static let life = ["64x64*4", "640x480*2", "paused", "128x64*1", "active", "128x64*1", "stop"]
 

@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 
 /// Files that shrink, are planted, damaged, or from another time; full disks, and clocks that disagree.
-@Suite(.serialized, .waits(seconds: 150)) struct HostilityTests {
+@Suite(.serialized, .waits(seconds: 40)) struct HostilityTests {
     /// Invariant: untrustedFiles.
     @Test(arguments: Variant.of("aShrinkingFileHurtsNobody"))
     func aShrinkingFileHurtsNobody(variant: Variant) throws {

@@ -7,7 +7,7 @@ import Testing
 import Time
 
 /// Nobody sees what a person has hidden, and only a person shows it again.
-@Suite(.serialized, .waits(seconds: 60)) struct PausePromiseTests {
+@Suite(.serialized, .waits(seconds: 30)) struct PausePromiseTests {
     /// A file system without a byte and an inode left: a pause is told as done, and outlives its process; what is asked after
     /// that is done too.
     /// Invariant: pauseNeedsNoDisk.

@@ -5,7 +5,7 @@ import TestTraits
 import Testing
 
 /// What readers see is whole, and what it says it is.
-@Suite(.serialized, .waits(seconds: 150)) struct PictureTests {
+@Suite(.serialized, .waits(seconds: 50)) struct PictureTests {
     private static let readers = 3
     private static let verifiedReads = Scene.amount(2_000_000)
 

@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 
 /// Either side of the sound may be killed, or stopped, at any instruction.
-@Suite(.serialized, .waits(seconds: 200)) struct SoundDeathTests {
+@Suite(.serialized, .waits(seconds: 140)) struct SoundDeathTests {
     /// Invariant: survives.
     @Test(arguments: Variant.of("whereverASoundWriterDiesNothingIsLost"))
     func whereverASoundWriterDiesNothingIsLost(variant: Variant) throws {

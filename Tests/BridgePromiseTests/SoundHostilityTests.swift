@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 
 /// Files of sound that shrink, are planted, damaged, or from another time; full disks, and writers that are stopped.
-@Suite(.serialized, .waits(seconds: 150)) struct SoundHostilityTests {
+@Suite(.serialized, .waits(seconds: 30)) struct SoundHostilityTests {
     /// Invariant: untrustedFiles.
     @Test(arguments: Variant.of("aShrinkingSoundFileHurtsNobody"))
     func aShrinkingSoundFileHurtsNobody(variant: Variant) throws {

@@ -7,7 +7,7 @@ import Testing
 import Time
 
 /// What readers of sound get is whole, in order, and all that was not hidden, or they know what they have lost.
-@Suite(.serialized, .waits(seconds: 100)) struct SoundPromiseTests {
+@Suite(.serialized, .waits(seconds: 80)) struct SoundPromiseTests {
     @Test(arguments: Variant.of("noTornBlockIsTaken"))
     func noTornBlockIsTaken(variant: Variant) throws {
         try variant.judge { scene in

@@ -5,23 +5,23 @@ import Testing
 // are sums over a promise of what `tools/test` leaves in `.build/test-times`, by which all queues end at about the same time.
 
 /// Browsers and other WebRTC stacks see the screen, on a page that says how it is.
-@Suite(.serialized, .waits(seconds: 370))
+@Suite(.serialized, .waits(seconds: 330))
 enum Watch {}
 
 /// Viewers see the colours of the screen.
-@Suite(.serialized, .waits(seconds: 250))
+@Suite(.serialized, .waits(seconds: 190))
 enum Colours {}
 
 /// The user decides who sees the screen.
-@Suite(.serialized, .waits(seconds: 200))
+@Suite(.serialized, .waits(seconds: 110))
 enum Admit {}
 
 /// Media servers get the screen, and calls come and go while it is shared.
-@Suite(.serialized, .waits(seconds: 330))
+@Suite(.serialized, .waits(seconds: 270))
 enum Publish {}
 
 /// Two in a room see each other.
-@Suite(.serialized, .waits(seconds: 260))
+@Suite(.serialized, .waits(seconds: 190))
 enum Meet {}
 
 /// The sound of the machine and the microphone are heard where they may be.
@@ -29,37 +29,37 @@ enum Meet {}
 enum Hear {}
 
 /// Viewers speak, and are heard.
-@Suite(.serialized, .waits(seconds: 180))
+@Suite(.serialized, .waits(seconds: 150))
 enum Speak {}
 
 /// Nobody sees what was paused.
-@Suite(.serialized, .waits(seconds: 40))
+@Suite(.serialized, .waits(seconds: 30))
 enum Pause {}
 
 /// Processes start, stop, die and come back.
-@Suite(.serialized, .waits(seconds: 80))
+@Suite(.serialized, .waits(seconds: 50))
 enum Recover {}
 
 /// Peers are found behind NATs, through relays and after a change of network.
-@Suite(.serialized, .waits(seconds: 260))
+@Suite(.serialized, .waits(seconds: 280))
 enum Reach {}
 
 /// A bad link gets what fits through, and costs the others nothing.
-@Suite(.serialized, .waits(seconds: 60))
+@Suite(.serialized, .waits(seconds: 40))
 enum ThinLink {}
 
 /// Each change of the shared screen, region or window is in the picture.
-@Suite(.serialized, .waits(seconds: 90))
+@Suite(.serialized, .waits(seconds: 60))
 enum Capture {}
 
 /// Other programs receive plain RTP.
-@Suite(.serialized, .waits(seconds: 120))
+@Suite(.serialized, .waits(seconds: 100))
 enum Receive {}
 
 /// Other programs read the bridge.
-@Suite(.serialized, .waits(seconds: 130))
+@Suite(.serialized, .waits(seconds: 100))
 enum Read {}
 
 /// Bad input, strange machines and intruders get a refusal and nothing else.
-@Suite(.serialized, .waits(seconds: 140))
+@Suite(.serialized, .waits(seconds: 120))
 enum Refuse {}

@@ -3,7 +3,7 @@ import TestTraits
 import Testing
 
 /// All commands on the pages for users work as they stand there, and print what stands there.
-@Suite(.serialized, .waits(seconds: 200))
+@Suite(.serialized, .waits(seconds: 170))
 struct PagesTests {
     private static let pages =
         ["README.md"]
