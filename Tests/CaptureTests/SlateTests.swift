@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Six letters with space between them, of which P, A and D have a hole; their edges are smooth.
-    @Test(arguments: [(320, 180), (1920, 1080)]) func theLettersAreThoseOfAFont(size: (Int, Int)) {
+    @Test(arguments: [(320, 180), (1920, 1080)]) func theLettersAreSixOfWhichThreeHaveAHole(size: (Int, Int)) {
         let (width, height) = size
         let rows = rows(width, height)
         let hasInk = (0..<width).map { x in rows.contains { $0[x] > (Slate.background + Slate.ink) / 2 } }
