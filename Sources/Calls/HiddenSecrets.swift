@@ -19,7 +19,7 @@ extension String {
     /// The letters and digits, in lower case, of the text as it is and with the escapes of URLs, JSON and HTML resolved.
     private var unescapedForms: [String] {
         let percent = replacing(/%([0-9A-Fa-f]{2})/) { Self.scalar($0.1, 16) }
-        // Further backslashes go with the rest. To match them here as well takes time by the square of their number.
+        // One backslash: a pattern of several takes time by the square of their number, and those that are left are no letters.
         let json = replacing(/\\u([0-9A-Fa-f]{4})/) { Self.scalar($0.1, 16) }
         let decimal = replacing(/&#([0-9]{1,7});?/) { Self.scalar($0.1, 10) }
         let hexadecimal = replacing(/&#[xX]([0-9A-Fa-f]{1,6});?/) { Self.scalar($0.1, 16) }

@@ -60,12 +60,21 @@ package struct EngineSession: Sendable {
         var isProbed = false
     }
 
+    private enum Heartbeat {
+        case pingAt(Instant)
+        case pongBy(Instant)
+
+        var deadline: Instant {
+            switch self {
+            case .pingAt(let instant), .pongBy(let instant): instant
+            }
+        }
+    }
+
     package let sid: String
     private let settings: Settings
     private var transport: Transport
-    /// When the next ping is due or, with `awaitsPong`, the answer to the last one.
-    private var heartbeatDeadline: Instant
-    private var awaitsPong = false
+    private var heartbeat: Heartbeat
     private var waiting = WaitingPackets()
     /// When the session ends in any case; nil for never.
     private var expiry: Instant?
@@ -84,7 +93,7 @@ package struct EngineSession: Sendable {
 
     private init(sid: String, settings: Settings, over transport: Transport, now: Instant) {
         (self.sid, self.settings, self.transport) = (sid, settings, transport)
-        heartbeatDeadline = now + settings.pingInterval
+        heartbeat = .pingAt(now + settings.pingInterval)
         var handshake = EngineHandshake(
             sid: sid,
             upgrades: ["websocket"],
@@ -111,7 +120,7 @@ package struct EngineSession: Sendable {
     /// When `tick` has something to do; nil when the session is over.
     package var nextDeadline: Instant? {
         let candidate: Instant? = if case .polling(_, let candidate?) = transport { candidate.deadline } else { nil }
-        return isEnded ? nil : earliest(heartbeatDeadline, candidate, expiry)
+        return isEnded ? nil : earliest(heartbeat.deadline, candidate, expiry)
     }
 
     package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
@@ -213,7 +222,7 @@ package struct EngineSession: Sendable {
         switch packet {
         case .message(let message): outputs.append(.received(message))
         case .pong:
-            if awaitsPong { (heartbeatDeadline, awaitsPong) = (now + settings.pingInterval, false) }
+            if case .pongBy = heartbeat { heartbeat = .pingAt(now + settings.pingInterval) }
         case .close: end(.closedByClient)
         case .open, .ping, .upgrade, .noop: end(.protocolViolated)
         }
@@ -232,10 +241,13 @@ package struct EngineSession: Sendable {
             transport = .polling(poll: poll, candidate: nil)
             outputs.append(.close(socket: candidate.socket))
         }
-        guard heartbeatDeadline <= now else { return }
-        if awaitsPong { return end(.silent) }
-        (heartbeatDeadline, awaitsPong) = (now + settings.pingTimeout, true)
-        send(.ping([]))
+        switch heartbeat {
+        case .pingAt(let instant) where instant <= now:
+            heartbeat = .pongBy(now + settings.pingTimeout)
+            send(.ping([]))
+        case .pongBy(let instant) where instant <= now: end(.silent)
+        default: break
+        }
     }
 
     private mutating func send(_ packet: EnginePacket) {
