@@ -7,6 +7,12 @@ import Time
 
 /// What the errors of Janus 1.1.2 lead to.
 @Suite struct JanusFaultTests {
+    /// Of a reason that cannot be meant for people, no more is read than of the longest that is.
+    @Test(arguments: [(4096, 4096), (4097, 4096), (1_000_000, 4096)]) func aLongReasonIsCut(length: Int, read: Int) {
+        let reason = JSONText(string: String(repeating: "x", count: length))
+        #expect(JanusFault(JSONText(499), reason).reason.utf8.count == read)
+    }
+
     @Test(
         arguments: [
             (426, "No such room (1234)", .unavailable, "has no room 1234"),
