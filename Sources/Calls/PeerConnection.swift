@@ -231,7 +231,8 @@ final class PeerConnection: PeerDelegate {
     func peer(_ id: ParticipantID, signalled signal: Peer.Signal) {
         if case .ended(let end) = signal {
             host.end(id)
-            return tell(end: "\(end)", reason ?? EndReason(end), isFinal: false)
+            let reason = reason ?? EndReason(end)
+            return tell(end: reason == .kicked ? "was sent away" : "\(end)", reason, isFinal: false)
         }
         guard case .peer(_, let section, let negotiation) = stage.withLock(\.self) else { return }
         switch signal {

@@ -113,7 +113,7 @@ package struct Senders {
         // A sender that does not answer may have it.
         guard all.isEmpty || all.contains(name) || told.count < reports.count else {
             let (call, choices) = (isTold ? "call \(name)" : "such call", all.joined(separator: ", "))
-            throw .notOneSender("no \(call) is there at \(broadcast.path), but \(choices)")
+            throw .notOneSender("the broadcast in \(broadcast.path) has no \(call), but \(choices)")
         }
         return try holder(of: isTold ? "call \(name)" : "such call", who: "is there", in: reports) {
             names($0).contains(name)

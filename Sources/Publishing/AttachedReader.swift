@@ -32,7 +32,8 @@ enum AttachedReader {
                 throw error
             }
             guard waits else {
-                throw Failure(.tryAgain, "\(obstacle): start one with \"oriel start\", or leave --no-wait out")
+                let advice = "start one with \"oriel share\" or \"oriel start\", or leave --no-wait out"
+                throw Failure(.tryAgain, "\(obstacle): \(advice)")
             }
             if waiting.mustTell(of: obstacle, at: MonotonicClock.now()) {
                 Console.note("\(obstacle): waiting for it (\"oriel start\")")

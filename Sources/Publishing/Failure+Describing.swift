@@ -20,7 +20,7 @@ extension Failure {
         let known: (code: Code, advice: String)? =
             switch error {
             case BridgeError.invalidName: (.usage, "")
-            case BridgeError.noBroadcast: (.tryAgain, " with \"oriel start\"")
+            case BridgeError.noBroadcast: (.tryAgain, " with \"oriel share\" or \"oriel start\"")
             case BridgeError.noAnswer: (.tryAgain, "")
             case BridgeError.notPrivate: (.failed, " or choose another with --dir")
             case BridgeError.alreadyRunning: (.failed, " with \"oriel stop\" or choose another --name")

@@ -22,7 +22,7 @@ package struct PeerSession: ~Copyable {
         package var description: String {
             switch self {
             case .closedByPeer: "left"
-            case .closed: "was sent away"
+            case .closed: "was disconnected"
             case .pathLost: "is out of reach"
             case .timeout: "did not connect in time"
             case .insecure(let error): "was refused: \(error)"

@@ -106,9 +106,11 @@ import Time
                 return nil
             } catch { return error }
         }
-        let others = "is there at \(broadcast.path), but web, room+https://h:443/tea"
-        #expect(refusal("nonsense", isTold: false) == .notOneSender("no such call \(others)"))
-        #expect(refusal("rtp://192.0.2.1:5004") == .notOneSender("no call rtp://192.0.2.1:5004 \(others)"))
+        func sentence(_ call: String) -> ControlError {
+            .notOneSender("the broadcast in \(broadcast.path) has no \(call), but web, room+https://h:443/tea")
+        }
+        #expect(refusal("nonsense", isTold: false) == sentence("such call"))
+        #expect(refusal("rtp://192.0.2.1:5004") == sentence("call rtp://192.0.2.1:5004"))
         #expect(try Senders(of: broadcast).holder(ofCall: "room+https://h:443/tea", isTold: true) == getpid())
     }
 }

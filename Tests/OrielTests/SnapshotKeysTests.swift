@@ -151,7 +151,7 @@ import Time
         #expect(
             Self.snapshot.lines == [
                 "active in \(Self.path), it is paused, screen, 1920x1080, process 5, 1800 frames, "
-                    + "the last 17 ms ago, a sender is attached, limit: link, sound at 96 kb/s, 2 viewers",
+                    + "the last 17 ms ago, a sender is attached, limited by the link, sound at 96 kb/s, 2 viewers",
                 "sound: mix hearing, the microphone is live, -20 dB, viewers are played, the sink is gone",
                 "sound: it is not understood",
                 "the sender 8 takes no commands",

@@ -115,9 +115,9 @@ import WebRTC
         )
         try wait(until: "two have left") { group.statuses.map(\.id) == [1] && !signals.all(of: 3).isEmpty }
         group.close()
-        #expect(signals.all(of: 1) == ["gathered", "was sent away"])
+        #expect(signals.all(of: 1) == ["gathered", "was disconnected"])
         #expect(signals.all(of: 2) == ["gathered", "left"])
-        #expect(signals.all(of: 3) == ["gathered", "was sent away"])
+        #expect(signals.all(of: 3) == ["gathered", "was disconnected"])
         #expect(!group.perform { _ in })
     }
 
@@ -143,14 +143,14 @@ import WebRTC
         group.close()
         let all = sleeps.all.withLock(\.self)
         #expect(all == [.seconds(3), .seconds(300)])
-        #expect(signals.all(of: 1).last == "was sent away")
+        #expect(signals.all(of: 1).last == "was disconnected")
     }
 
     /// What is asked of a group and what ends it may come in one round.
     @Test func nobodyIsForgottenAtTheEnd() throws {
         for number in 1...20 { try add(ParticipantID(number)) }
         group.close()
-        for number in 1...20 { #expect(signals.all(of: ParticipantID(number)).last == "was sent away") }
+        for number in 1...20 { #expect(signals.all(of: ParticipantID(number)).last == "was disconnected") }
         #expect(!group.demand(for: Self.rendition.id, at: MonotonicClock.now()).isWanted)
         #expect(group.statuses.isEmpty)
     }

@@ -33,8 +33,10 @@ extension Snapshot {
             parts.append("\(capture.framesPublished) frames")
             if let age = capture.frameAgeMs { parts.append("the last \(rounded(age)) ms ago") }
             parts.append(capture.hasSender ? "a sender is attached" : "no sender is attached")
-            let limits = Set(reports.compactMap(\.limit?.rawValue)).sorted()
-            if !viewers.isEmpty, !limits.isEmpty { parts.append("limit: " + limits.joined(separator: ", ")) }
+            if !viewers.isEmpty {
+                let limits = Set(reports.compactMap(\.limit))
+                parts += limits.map { $0 == .still ? "nothing moves" : "limited by the \($0.rawValue)" }.sorted()
+            }
             if let sound = reports.lazy.compactMap(\.sound).first {
                 parts.append(sound.silent ? "silent" : "sound at \(sound.bitrateBps / 1000) kb/s")
             }

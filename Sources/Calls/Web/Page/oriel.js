@@ -16,7 +16,7 @@ const video = $('video'), status = $('status');
 const sentences = {
   connecting: 'Connecting…',
   live: 'You are watching live.',
-  paused: 'On hold for now. It goes on by itself.',       // the picture says "paused" already
+  paused: 'The broadcast is paused. It goes on by itself.',
   ended: 'The broadcast has ended.',
   reconnecting: 'The connection is lost. Reconnecting…',
   unable: 'This browser has no WebRTC, or it is switched off. Please open the link in another one.',
