@@ -303,7 +303,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RTPTests",
-            dependencies: ["Media", "RTP", "TestSupport", "Time"],
+            dependencies: ["Media", "RTP", "SoundCoding", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(

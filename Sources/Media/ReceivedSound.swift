@@ -12,6 +12,9 @@ package struct ReceivedSound: Equatable, Sendable {
     /// The payload, untrusted; never empty.
     package let bytes: [UInt8]
 
+    /// Whether the talker is quiet. The next packet may come late then, and the noise before goes on (RFC 6716 §2.1.9).
+    package var isQuiet: Bool { bytes.count <= 2 }
+
     package init(sequenceNumber: UInt16, timestamp: UInt32, arrivedAt: Instant, level: UInt8? = nil, bytes: [UInt8]) {
         (self.sequenceNumber, self.timestamp, self.level) = (sequenceNumber, timestamp, level)
         (self.arrivedAt, self.bytes) = (arrivedAt, bytes)

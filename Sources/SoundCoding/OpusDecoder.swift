@@ -30,6 +30,12 @@ package struct OpusDecoder: ~Copyable {
         samples.deallocate()
     }
 
+    /// Samples of a packet in each channel, 120 to `mostSamples`; nil if no encoder makes such a packet.
+    package static func samples(of packet: [UInt8]) -> Int? {
+        let count = opus_packet_get_nb_samples(packet, Int32(packet.count), Int32(EncodedSound.sampleRate))
+        return count > 0 ? Int(count) : nil
+    }
+
     package mutating func decode(_ packet: Span<UInt8>, appendingTo sound: inout [Int16]) throws(OpusError) {
         // libopus takes an empty packet for a lost one.
         if packet.isEmpty { throw OpusError(call: "opus_decode", code: OPUS_INVALID_PACKET) }

@@ -2,7 +2,6 @@ package import Access
 package import FrameBridge
 package import Media
 import Posix
-import RTP
 import Synchronization
 import Time
 
@@ -88,11 +87,10 @@ package final class TalkBack: SoundReceiver {
     // MARK: - Sound
 
     package func receive(_ packet: ReceivedSound, from id: ParticipantID) {
-        let isQuiet = OpusPacket.isQuiet(packet.bytes)
         let isNews = access.change { engine, _ in
             state.withLock { state in
                 guard !state.isClosed,
-                    engine.hears(id, level: packet.level, isQuiet: isQuiet, at: packet.arrivedAt)
+                    engine.hears(id, level: packet.level, isQuiet: packet.isQuiet, at: packet.arrivedAt)
                 else { return false }
                 if state.packets.count < Self.packetLimit { state.packets.append((id, packet)) }
                 defer { state.isAwake = true }

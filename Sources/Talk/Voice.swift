@@ -34,7 +34,10 @@ package final class Voice {
 
     init() throws(OpusError) { decoder = try OpusDecoder(channels: SoundMix.channels) }
 
-    func receive(_ packet: ReceivedSound) { buffer.receive(packet) }
+    /// A packet that no decoder can read is left out.
+    func receive(_ packet: ReceivedSound) {
+        if let samples = OpusDecoder.samples(of: packet.bytes) { buffer.receive(packet, samples: samples) }
+    }
 
     /// Adds the next 10 ms to a mix. Returns whether there is anything to hear.
     func play(into mix: inout SoundMix, at now: Instant) -> Bool {

@@ -15,6 +15,30 @@ import Testing
         try .words("The quick brown fox jumps over the lazy dog, and sleeps.")
     }
 
+    /// RFC 6716 §3.1, table 2, and §3.2.
+    @Test func durations() {
+        let frames =
+            [480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 480, 960]
+            + [120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960]
+        for (config, frame) in frames.enumerated() {
+            for stereo in [0, 4] as [UInt8] {
+                let first = UInt8(config) << 3 | stereo
+                #expect(OpusDecoder.samples(of: [first]) == frame)
+                for code in 1...2 as ClosedRange<UInt8> {
+                    #expect(OpusDecoder.samples(of: [first | code, 7]) == (frame * 2 <= 5760 ? frame * 2 : nil))
+                }
+                #expect(OpusDecoder.samples(of: [first | 3]) == nil)
+                for count in 0...63 {
+                    for bits in [0, 0x40, 0x80, 0xC0] {
+                        let samples = count > 0 && frame * count <= 5760 ? frame * count : nil
+                        #expect(OpusDecoder.samples(of: [first | 3, UInt8(count | bits), 1]) == samples)
+                    }
+                }
+            }
+        }
+        #expect(OpusDecoder.samples(of: []) == nil)
+    }
+
     /// Files of opusenc, in all durations and bitrates that a talker may choose, are decoded as opusdec does.
     @Test(
         arguments: [

@@ -23,7 +23,7 @@ package struct JitterBuffer {
         let number: Int64
         let time: Int
         let samples: Int
-        let bytes: [UInt8]
+        let sound: ReceivedSound
     }
 
     private enum State {
@@ -67,9 +67,8 @@ package struct JitterBuffer {
 
     // MARK: - Input
 
-    package mutating func receive(_ packet: ReceivedSound) {
-        // No decoder can read it.
-        guard let samples = OpusPacket.samples(of: packet.bytes) else { return }
+    /// Receives a packet that a decoder can read, of `samples` samples, 120 to 5760.
+    package mutating func receive(_ packet: ReceivedSound, samples: Int) {
         var time = self.time(of: packet)
         if let latest,
             abs(time - latest.time) > Self.longestStep || delay.lateness(of: transit(packet, time)) > Self.latest
@@ -87,7 +86,7 @@ package struct JitterBuffer {
         latest = (packet.timestamp, time, packet.arrivedAt)
         delay.note(transit: transit, at: packet.arrivedAt)
         let number = numbers.unwrap(packet.sequenceNumber)
-        insert(Waiting(number: number, time: time, samples: samples, bytes: packet.bytes))
+        insert(Waiting(number: number, time: time, samples: samples, sound: packet))
     }
 
     private func time(of packet: ReceivedSound) -> Int {
@@ -136,7 +135,7 @@ package struct JitterBuffer {
             if first.number > number + 1, missing == first.samples {
                 note(concealed: missing)
                 state = .playing(next: first.time, concealed: 0, number: number)
-                return .recovery(from: first.bytes, samples: missing)
+                return .recovery(from: first.sound.bytes, samples: missing)
             }
             return conceal(min(missing, 480))
         }
@@ -163,13 +162,13 @@ package struct JitterBuffer {
         state = .playing(next: packet.time + packet.samples, concealed: 0, number: max(last, packet.number))
         // Packets that it covers, though it should not.
         while let first = waiting.first, first.time < packet.time + packet.samples { waiting.removeFirst() }
-        (isQuiet, samples) = (OpusPacket.isQuiet(packet.bytes), packet.samples)
+        (isQuiet, samples) = (packet.sound.isQuiet, packet.samples)
         concealedRatio *= 1 - Self.weight(of: packet.samples)
         // Only the surplus that really waits can be shortened.
         let behind = waiting.last.map { $0.time + $0.samples - packet.time - packet.samples } ?? 0
         let surplus = min(time - packet.time, max(behind, 0))
         let isSlight = Self.slightSurplus ~= surplus
-        return .packet(packet.bytes, samples: packet.samples, surplus: isSlight ? 0 : surplus)
+        return .packet(packet.sound.bytes, samples: packet.samples, surplus: isSlight ? 0 : surplus)
     }
 
     private mutating func note(lost count: Int64) {

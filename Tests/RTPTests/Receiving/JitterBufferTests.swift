@@ -8,30 +8,6 @@ import Time
 @Suite struct JitterBufferTests {
     private static let wired = VirtualLink.Conditions(rate: 10_000_000, delay: .milliseconds(20))
 
-    /// RFC 6716 §3.1, table 2, and §3.2.
-    @Test func durations() {
-        let frames =
-            [480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 480, 960]
-            + [120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960]
-        for (config, frame) in frames.enumerated() {
-            for stereo in [0, 4] as [UInt8] {
-                let first = UInt8(config) << 3 | stereo
-                #expect(OpusPacket.samples(of: [first]) == frame)
-                for code in 1...2 as ClosedRange<UInt8> {
-                    #expect(OpusPacket.samples(of: [first | code, 7]) == (frame * 2 <= 5760 ? frame * 2 : nil))
-                }
-                #expect(OpusPacket.samples(of: [first | 3]) == nil)
-                for count in 0...63 {
-                    for bits in [0, 0x40, 0x80, 0xC0] {
-                        let samples = count > 0 && frame * count <= 5760 ? frame * count : nil
-                        #expect(OpusPacket.samples(of: [first | 3, UInt8(count | bits), 1]) == samples)
-                    }
-                }
-            }
-        }
-        #expect(OpusPacket.samples(of: []) == nil)
-    }
-
     /// Over a link that delays all packets alike, each is played in its turn, soon, and nothing is made up.
     @Test func overAWireAllIsPlayedSoon() {
         var talk = TalkSimulation(Self.wired)

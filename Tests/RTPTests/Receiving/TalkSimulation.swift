@@ -1,8 +1,16 @@
 import Media
+import SoundCoding
 import TestSupport
 import Time
 
 @testable import RTP
+
+extension JitterBuffer {
+    /// Receives a packet as `Voice` does.
+    mutating func receive(_ packet: ReceivedSound) {
+        if let samples = OpusDecoder.samples(of: packet.bytes) { receive(packet, samples: samples) }
+    }
+}
 
 /// A talker, a link and who hears it, in virtual time: packets of 20 ms are sent by the talker's clock, and each 10 ms by this machine's, as
 /// many samples are played. Decoders and the pitch of voices are replaced by numbers.
