@@ -15,20 +15,13 @@ package final class Y4MOutput: Sendable {
         case beginsAnew
     }
 
-    /// The thread's work on the picture that it has taken.
-    private enum Writing {
-        case nothing
-        case picture
-        /// Black follows the picture, unless another one has come.
-        case pictureThenBlack
-    }
-
     private struct State {
         /// The newest picture, unless it was taken to be written.
         var picture: PlanarPicture?
-        /// Memory for the next one.
+        /// The picture before, and memory for the next one; nil while the thread writes it.
         var spare: PlanarPicture?
-        var writing = Writing.nothing
+        /// Whether the newest picture is to become black, or the one before if there is no newer one.
+        var isCleared = false
         var isClosed = false
         var hasEnded = false
     }
@@ -70,7 +63,7 @@ package final class Y4MOutput: Sendable {
             let before = state.picture.take() ?? state.spare.take() ?? PlanarPicture()
             state.picture = picture
             picture = before
-            if state.writing == .pictureThenBlack { state.writing = .picture }
+            state.isCleared = false
             return true
         }
         if isTaken { bell.ring() }
@@ -79,16 +72,7 @@ package final class Y4MOutput: Sendable {
 
     /// Shows black, in the size of the latest picture.
     package func clear() {
-        state.withLock { state in
-            if state.picture == nil {
-                guard state.writing == .nothing else {
-                    state.writing = .pictureThenBlack
-                    return
-                }
-                state.picture = state.spare.take()
-            }
-            state.picture?.fillBlack()
-        }
+        state.withLock { $0.isCleared = true }
         bell.ring()
     }
 
@@ -119,15 +103,16 @@ package final class Y4MOutput: Sendable {
         var scaled = PlanarPicture()
         while true {
             let rings = bell.count
-            let (next, isClosed) = state.withLock { state in
-                if state.picture != nil { state.writing = .picture }
-                return (state.picture.take(), state.isClosed)
+            let (next, isCleared, isClosed) = state.withLock { state in
+                let isCleared = exchange(&state.isCleared, with: false)
+                return (state.picture.take() ?? (isCleared ? state.spare.take() : nil), isCleared, state.isClosed)
             }
-            guard let picture = next else {
+            guard var picture = next else {
                 if isClosed { return }
                 bell.wait(while: rings)
                 continue
             }
+            if isCleared { picture.fillBlack() }
             if header == nil || sizeChange == .beginsAnew && header?.size != picture.size {
                 header = Y4MHeader(size: picture.size)
                 try descriptor.writeAll(header!.bytes)
@@ -138,15 +123,7 @@ package final class Y4MOutput: Sendable {
                 scaled.scale(picture, to: header!.size)
                 try write(scaled, to: descriptor)
             }
-            state.withLock { state in
-                if state.writing == .pictureThenBlack {
-                    state.picture = picture
-                    state.picture?.fillBlack()
-                } else {
-                    state.spare = picture
-                }
-                state.writing = .nothing
-            }
+            state.withLock { $0.spare = picture }
         }
     }
 
