@@ -18,13 +18,7 @@ package struct CaptureLoop: ~Copyable {
     }
     private var past = CaptureStatistics()
     /// The opened source that has not replaced `session` yet.
-    private var candidate: Candidate?
-
-    private struct Candidate {
-        let session: XSession
-        let schedule: CaptureSchedule
-        let source: CaptureSource
-    }
+    private var candidate: (session: XSession, schedule: CaptureSchedule)?
 
     /// Connects to the X server, finds the source, and takes the writer lock. A loop that continues for a crashed
     /// process (`settings.goesOn`) starts without a source too.
@@ -157,11 +151,8 @@ package struct CaptureLoop: ~Copyable {
         guard let session else { return }
         let start = MonotonicClock.now()
         do throws(X11Error) {
-            switch try session.look(look) {
-            case .sourceLost:
-                handle(.sourceAbsent(look, from: start, reason: "\(settings.source) is \(session.absence)"))
-            case .seen(let sight): handle(.looked(look, from: start, sight))
-            }
+            if let sight = try session.look(look) { return handle(.looked(look, from: start, sight)) }
+            handle(.sourceAbsent(look, from: start, reason: "\(settings.source) is \(session.absence)"))
         } catch {
             lose(error)
         }
@@ -213,13 +204,12 @@ package struct CaptureLoop: ~Copyable {
             let start = MonotonicClock.now()
             var schedule = session.schedule(at: start)
             if looking {
-                switch try session.look(.atAll) {
-                case .sourceLost:
+                guard let sight = try session.look(.atAll) else {
                     return handle(.notOpened("\(source) is \(session.absence), or changes too fast: try again"))
-                case .seen(let sight): schedule.noteLook(.atAll, at: start, sight)
                 }
+                schedule.noteLook(.atAll, at: start, sight)
             }
-            candidate = Candidate(session: session, schedule: schedule, source: source)
+            candidate = (session, schedule)
             handle(.opened)
         } catch {
             handle(.notOpened("\(error)"))
@@ -227,12 +217,11 @@ package struct CaptureLoop: ~Copyable {
     }
 
     private mutating func adopt(publishing: Bool) {
-        guard let candidate else { return }
-        self.candidate = nil
-        let session = candidate.session
+        guard let (session, schedule) = candidate else { return }
+        candidate = nil
         // The name comes first. If this process dies in between, its successor must not show the former source again.
         do throws(BridgeError) {
-            try writer.setSource("\(candidate.source) of \(session.display)", words: session.source.words)
+            try writer.setSource("\(session.source) of \(session.display)", words: session.source.words)
         } catch {
             return handle(.notOpened("\(error)"))
         }
@@ -250,7 +239,7 @@ package struct CaptureLoop: ~Copyable {
         settings.source = session.source
         self.session = session
         tellProcess(of: session)
-        handle(.adopted(candidate.schedule, warning: session.warning))
+        handle(.adopted(schedule, warning: session.warning))
     }
 }
 

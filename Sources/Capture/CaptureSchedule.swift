@@ -31,23 +31,15 @@ struct CaptureSchedule {
     /// events.
     static let restTime = Duration.milliseconds(250)
 
-    /// Whether to look with each frame, without a report of the server.
-    private struct Attention {
-        /// Whether changes are never reported, so that it lasts for ever.
-        let isConstant: Bool
-        var until: Instant?
-
-        func lasts(at instant: Instant) -> Bool { isConstant || until.map { instant < $0 } ?? false }
-    }
-
     private let interval: Duration
     private var rate: RateLimit
     private var lastLook: Instant?
     private var isDamaged = true
     private var pointerHasMoved = false
-    /// Attention to the whole screen.
-    private var polling: Attention
-    private var asksPointer: Attention
+    /// Until when each frame's look is at the whole screen; for ever if the server reports no damage.
+    private var pollsUntil: Instant
+    /// Until when the pointer is asked for with each frame; for ever if the server reports no motion.
+    private var asksPointerUntil: Instant
     private var sweepAt: Instant
     private var stripe = 0
 
@@ -58,8 +50,8 @@ struct CaptureSchedule {
     init(interval: Duration, hasDamage: Bool, hasMotion: Bool, at now: Instant) {
         self.interval = interval
         rate = RateLimit(interval: interval, from: now)
-        polling = Attention(isConstant: !hasDamage)
-        asksPointer = Attention(isConstant: !hasMotion)
+        pollsUntil = hasDamage ? .start : Instant(nanoseconds: .max)
+        asksPointerUntil = hasMotion ? .start : Instant(nanoseconds: .max)
         sweepAt = now
     }
 
@@ -77,9 +69,7 @@ struct CaptureSchedule {
     var deadline: Instant {
         guard let lastLook else { return sweepAt }
         var deadline = max(sweepAt, lastLook + interval)
-        if polling.lasts(at: lastLook) || asksPointer.lasts(at: lastLook) {
-            deadline = min(deadline, lastLook + interval)
-        }
+        if lastLook < max(pollsUntil, asksPointerUntil) { deadline = min(deadline, lastLook + interval) }
         return isWaiting ? min(deadline, rate.earliest) : deadline
     }
 
@@ -87,7 +77,7 @@ struct CaptureSchedule {
     func due(at now: Instant) -> Look? {
         guard now >= deadline else { return nil }
         guard let lastLook else { return .atAll }
-        let polls = polling.lasts(at: lastLook) && now >= lastLook + interval
+        let polls = lastLook < pollsUntil && now >= lastLook + interval
         let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
         // A sweep may find a part of the damage, which must not be shown without the rest.
         return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
@@ -98,8 +88,8 @@ struct CaptureSchedule {
         if look.takesDamage { isDamaged = false }
         if sight.isDamaged { isDamaged = true }
         pointerHasMoved = false
-        if sight.pointerMoved { asksPointer.until = now + Self.restTime }
-        if sight.isMissed { polling.until = now + Self.trustTime }
+        if sight.pointerMoved { asksPointerUntil = max(asksPointerUntil, now + Self.restTime) }
+        if sight.isMissed { pollsUntil = max(pollsUntil, now + Self.trustTime) }
         if look.sweep != .none { sweepAt = now + Self.sweepInterval }
         var isMereStripe = false
         if case .stripe = look.sweep {

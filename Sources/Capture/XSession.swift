@@ -6,11 +6,6 @@ import X11Capture
 
 /// All objects of one connection to the X server.
 final class XSession {
-    enum Finding: Equatable {
-        case sourceLost
-        case seen(Sight)
-    }
-
     struct Sight: Equatable {
         /// The picture differs from the last published one.
         var isNew = false
@@ -120,8 +115,8 @@ final class XSession {
         return events
     }
 
-    /// Looks at the screen, and for the pointer.
-    func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Finding {
+    /// Looks at the screen, and for the pointer. Nil if the source is not there.
+    func look(_ look: CaptureSchedule.Look) throws(X11Error) -> Sight? {
         counted.looks += 1
         var sight = Sight(isDamaged: look.takesDamage)
         let now = MonotonicClock.now()
@@ -129,11 +124,11 @@ final class XSession {
         let isPresent = try grabChanges(look, &sight)
         // The reply is read even while the source is lost: xcb keeps unread replies for ever.
         let pointerMoved = if let pointer { try updateCursor(pointer) } else { false }
-        guard isPresent else { return .sourceLost }
+        guard isPresent else { return nil }
         sight.pointerMoved = pointerMoved
         sight.isNew = !tiles.unpublished.isEmpty || cursor != publishedCursor || cursorPlace != publishedPlace
         if sight.isNew || pointerMoved { capturedAt = now }
-        return .seen(sight)
+        return sight
     }
 
     /// Grabs damaged tiles and those of the sweep. Returns false if the source is missing.
