@@ -38,18 +38,9 @@ struct CaptureEngine {
         case sourceLost
         /// The last picture, as no other one can be written.
         case failing(retryAt: Instant)
-        case paused(CoverState)
+        /// The slate, or the frozen picture. If it could not be written, each tick tries again with a slate.
+        case paused(coverFailed: Bool)
         case ended(End)
-    }
-
-    /// The state of the cover, which hides the screen during a pause: the slate, or the frozen picture.
-    private enum CoverState: Equatable {
-        /// It must still be put into the slots.
-        case due
-        /// It is in all slots.
-        case stands
-        /// It could not be written. Each tick tries again with a slate.
-        case failed
     }
 
     enum End: Equatable {
@@ -78,7 +69,7 @@ struct CaptureEngine {
     ///   - goesOn: whether this process continues the broadcast of one that crashed.
     init(_ start: Connection, isPaused: Bool, goesOn: Bool, at now: Instant) {
         hasPicture = goesOn
-        phase = isPaused ? .paused(.due) : .starting
+        phase = isPaused ? .paused(coverFailed: false) : .starting
         source = Self.attempt(after: Self.attempts, at: now)
         heartbeatAt = now
         watchedUntil = now + Self.unwatchedTime
@@ -150,11 +141,10 @@ struct CaptureEngine {
             replacesAll = false
             show()
         case .notPublished(let error): fail(error, at: now)
-        case .covered(let isAsked): settlePause(.stands, isHidden: true, isAsked: isAsked)
+        case .covered(let isAsked): settlePause(coverFailed: false, isHidden: true, isAsked: isAsked)
         case .notCovered(let reason, let isHidden, let isAsked):
-            if phase != .paused(.failed) { actions.append(.tell(.problem(reason))) }
-            settlePause(.failed, isHidden: isHidden, isAsked: isAsked)
-        case .opened: actions.append(.adopt(publishing: !isPaused))
+            if phase != .paused(coverFailed: true) { actions.append(.tell(.problem(reason))) }
+            settlePause(coverFailed: true, isHidden: isHidden, isAsked: isAsked)
         case .adopted(let schedule, let warning): adopt(schedule, warning)
         case .notOpened(let reason): refuse(reason)
         case .notReplaced(let reason):
@@ -196,7 +186,7 @@ struct CaptureEngine {
             actions.append(.tell(.fileLost))
             if !isPaused { publishAgain() }
         }
-        if case .paused(let cover) = phase, !hasFile || cover == .failed {
+        if case .paused(let coverFailed) = phase, !hasFile || coverFailed {
             actions.append(.cover(.slate, isAsked: false))
         }
         if isWatched {
@@ -284,7 +274,7 @@ struct CaptureEngine {
         case .resume:
             if isPaused { resume() }
             actions.append(.answer(.granted))
-        case .show(let words): actions.append(.open(words, looking: !isPaused))
+        case .show(let words): actions.append(.adopt(words, publishing: !isPaused))
         }
     }
 
@@ -293,10 +283,10 @@ struct CaptureEngine {
     ///
     /// - Parameter isHidden: whether readers see nothing of the screen. Otherwise the request gets no answer, and the
     ///   next tick takes it again.
-    private mutating func settlePause(_ cover: CoverState, isHidden: Bool, isAsked: Bool) {
+    private mutating func settlePause(coverFailed: Bool, isHidden: Bool, isAsked: Bool) {
         let isNew = !isPaused
-        if cover == .stands { hasPicture = true }
-        phase = .paused(cover)
+        if !coverFailed { hasPicture = true }
+        phase = .paused(coverFailed: coverFailed)
         actions.append(.setState(.paused, reason: ""))
         if isNew { actions.append(.tell(.paused)) }
         if isAsked, isHidden { actions.append(.answer(.granted)) }

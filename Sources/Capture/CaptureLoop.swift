@@ -17,8 +17,6 @@ package struct CaptureLoop: ~Copyable {
         willSet { if let session { past = session.statistics } }
     }
     private var past = CaptureStatistics()
-    /// The opened source that has not replaced `session` yet.
-    private var candidate: (session: XSession, schedule: CaptureSchedule)?
 
     /// Connects to the X server, finds the source, and takes the writer lock. A loop that continues for a crashed
     /// process (`settings.goesOn`) starts without a source too.
@@ -115,8 +113,7 @@ package struct CaptureLoop: ~Copyable {
             case .forgetPublished: session?.forgetPublished()
             case .cover(let cover, let isAsked): hide(behind: cover, isAsked: isAsked)
             case .hidePast: writer.hide(before: MonotonicClock.now())
-            case .open(let words, let looking): open(words, looking: looking)
-            case .adopt(let publishing): adopt(publishing: publishing)
+            case .adopt(let words, let publishing): adopt(words, publishing: publishing)
             }
         }
     }
@@ -195,7 +192,7 @@ package struct CaptureLoop: ~Copyable {
 
     // MARK: - Another source
 
-    private mutating func open(_ words: String, looking: Bool) {
+    private mutating func adopt(_ words: String, publishing: Bool) {
         guard let source = CaptureSource(words) else { return handle(.notOpened("there is no way to show \(words)")) }
         var changed = settings
         changed.source = source
@@ -203,22 +200,19 @@ package struct CaptureLoop: ~Copyable {
             let session = try XSession(changed, after: session?.statistics ?? past)
             let start = MonotonicClock.now()
             var schedule = session.schedule(at: start)
-            if looking {
+            if publishing {
                 guard let sight = try session.look(.atAll) else {
                     return handle(.notOpened("\(source) is \(session.absence), or changes too fast: try again"))
                 }
                 schedule.noteLook(.atAll, at: start, sight)
             }
-            candidate = (session, schedule)
-            handle(.opened)
+            adopt(session, schedule, publishing: publishing)
         } catch {
             handle(.notOpened("\(error)"))
         }
     }
 
-    private mutating func adopt(publishing: Bool) {
-        guard let (session, schedule) = candidate else { return }
-        candidate = nil
+    private mutating func adopt(_ session: XSession, _ schedule: CaptureSchedule, publishing: Bool) {
         // The name comes first. If this process dies in between, its successor must not show the former source again.
         do throws(BridgeError) {
             try writer.setSource("\(session.source) of \(session.display)", words: session.source.words)

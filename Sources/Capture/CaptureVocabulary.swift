@@ -41,11 +41,10 @@ extension CaptureEngine {
         case covered(isAsked: Bool)
         /// After `cover` failed. `isHidden`: this process has no frame, and the horizon hides those of the one before.
         case notCovered(reason: String, isHidden: Bool, isAsked: Bool)
-        /// After `open`.
-        case opened
-        case notOpened(String)
         /// After `adopt`.
         case adopted(CaptureSchedule, warning: String?)
+        /// After `adopt` failed before it changed anything.
+        case notOpened(String)
         /// After `adopt(publishing: true)` failed: the former source stays.
         case notReplaced(String)
     }
@@ -78,11 +77,9 @@ extension CaptureEngine {
         case cover(Cover, isAsked: Bool)
         /// Forbid all pictures captured until now.
         case hidePast
-        /// Open another source, named in words, beside the present one. Look at it if `looking`.
-        case open(String, looking: Bool)
-        /// Replace the present source by the opened one, also for a successor. With `publishing`, first replace all
-        /// published pictures by its picture. If that fails, the present source stays.
-        case adopt(publishing: Bool)
+        /// Open another source, named in words, and replace the present one by it, also for a successor. With
+        /// `publishing`, first replace all published pictures by its picture. If that fails, the present source stays.
+        case adopt(String, publishing: Bool)
     }
 }
 

@@ -355,8 +355,7 @@ import X11Capture
         capture.isServerThere = true
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged), Self.active,
-                .answer(.granted),
+                .adopt("screen", publishing: true), .tell(.sourceChanged), Self.active, .answer(.granted),
             ]
         )
         capture.changes = true
@@ -465,8 +464,7 @@ import X11Capture
         _ = capture.take()
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged),
-                .tell(.problem("slow")),
+                .adopt("screen", publishing: true), .tell(.sourceChanged), .tell(.problem("slow")),
                 .answer(.granted),
             ]
         )
@@ -477,7 +475,7 @@ import X11Capture
         capture.opensSource = false
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .tell(.sourceRefused("not there")), .answer(.refused("not there")),
+                .adopt("screen", publishing: true), .tell(.sourceRefused("not there")), .answer(.refused("not there")),
             ]
         )
     }
@@ -488,7 +486,7 @@ import X11Capture
         capture.isDiskFull = true
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: true), .adopt(publishing: true), .forgetPublished,
+                .adopt("screen", publishing: true), .forgetPublished,
                 .tell(.sourceRefused("full")),
                 .answer(.refused("full")),
             ]
@@ -504,9 +502,8 @@ import X11Capture
         lost.run(.seconds(1))
         lost.isSourceThere = true
         #expect(
-            lost.ask(.show("screen")).prefix(5) == [
-                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged), Self.active,
-                .answer(.granted),
+            lost.ask(.show("screen")).prefix(4) == [
+                .adopt("screen", publishing: true), .tell(.sourceChanged), Self.active, .answer(.granted),
             ]
         )
         var failing = showing()
@@ -514,8 +511,8 @@ import X11Capture
         failing.run(.seconds(1))
         failing.isDiskFull = false
         #expect(
-            failing.ask(.show("screen")).prefix(6) == [
-                .open("screen", looking: true), .adopt(publishing: true), .tell(.sourceChanged), .tell(.writable),
+            failing.ask(.show("screen")).prefix(5) == [
+                .adopt("screen", publishing: true), .tell(.sourceChanged), .tell(.writable),
                 Self.active,
                 .answer(.granted),
             ]
@@ -530,7 +527,7 @@ import X11Capture
         _ = capture.ask(request)
         #expect(
             capture.ask(.show("screen")) == [
-                .open("screen", looking: false), .adopt(publishing: false), .tell(.sourceChanged), .answer(.granted),
+                .adopt("screen", publishing: false), .tell(.sourceChanged), .answer(.granted),
             ]
         )
         capture.isDiskFull = true
@@ -556,7 +553,7 @@ import X11Capture
         _ = capture.ask(.resume)
         capture.isSourceThere = true
         capture.changes = true
-        #expect(capture.ask(.show("region 2x2+0+0")).contains(.adopt(publishing: true)))
+        #expect(capture.ask(.show("region 2x2+0+0")).contains(.adopt("region 2x2+0+0", publishing: true)))
         capture.run(.seconds(1))
         #expect(capture.take().contains(.publish(replacingAll: false)))
     }

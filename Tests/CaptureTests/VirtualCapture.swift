@@ -154,8 +154,8 @@ struct VirtualCapture {
                 return handle(.covered(isAsked: isAsked))
             }
             handle(.notCovered(reason: "full", isHidden: !hasFrame, isAsked: isAsked))
-        case .open: handle(opensSource ? .opened : .notOpened("not there"))
-        case .adopt(let publishing):
+        case .adopt(_, let publishing):
+            guard opensSource else { return handle(.notOpened("not there")) }
             if publishing, isDiskFull { return handle(.notReplaced("full")) }
             handle(.adopted(Self.schedule(at: now), warning: warning))
         }
