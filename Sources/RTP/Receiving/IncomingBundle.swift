@@ -19,13 +19,15 @@ package struct IncomingBundle {
         let description: Description
         /// Nil until the peer sends video there.
         var stream: IncomingStream?
-        /// Nil until the peer sends sound there.
-        var sound: IncomingSound?
+        /// The source of sound; nil until the peer sends some there.
+        var sound: (ssrc: UInt32, statistics: ReceptionStatistics)?
 
         var ssrc: UInt32? { stream?.ssrc ?? sound?.ssrc }
     }
 
     private var media: [Section]
+    /// The packets of sound as they came. The player decides how long to wait for a missing one.
+    private var sound: [ReceivedSound] = []
     /// Whether there ever was a stream. A sender may end it and go on to watch, so a goodbye does not mean that the
     /// peer leaves.
     package private(set) var hasReceived = false
@@ -82,10 +84,21 @@ package struct IncomingBundle {
     private mutating func receiveSound(_ packet: IncomingPacket, in index: Int, now: Instant) {
         if media[index].sound?.ssrc != packet.header.ssrc {
             guard media[index].sound?.statistics.isSilent(at: now) ?? true else { return }
-            media[index].sound = IncomingSound(ssrc: packet.header.ssrc)
+            media[index].sound = (packet.header.ssrc, ReceptionStatistics(clockRate: StreamCodec.opus.clockRate))
             hasReceived = true
         }
-        media[index].sound!.receive(packet, now: now)
+        media[index].sound!.statistics.notePacket(packet.header, at: now)
+        // Padding.
+        guard !packet.payload.isEmpty else { return }
+        sound.append(
+            ReceivedSound(
+                sequenceNumber: packet.header.sequenceNumber,
+                timestamp: packet.header.timestamp,
+                arrivedAt: now,
+                level: packet.soundLevel,
+                bytes: Array(packet.payload)
+            )
+        )
     }
 
     /// The media description of a packet (RFC 9143 §9.2): by its mid, or else by its payload type.
@@ -120,9 +133,7 @@ package struct IncomingBundle {
     }
 
     /// The sound that came since the last call, of all streams of a media description.
-    package mutating func takeSound() -> [ReceivedSound] {
-        media.indices.flatMap { media[$0].sound?.takePackets() ?? [] }
-    }
+    package mutating func takeSound() -> [ReceivedSound] { exchange(&sound, with: []) }
 
     /// Asks the peer for keyframes: the video decoders cannot use the present frames.
     package mutating func requestKeyframes() {
