@@ -185,7 +185,7 @@ package final class SoundProcess {
             return
         }
         mixer.add(id, channels: target.channels, from: MonotonicClock.now())
-        let recorder = PulseRecorder(id, target, on: connection, tell: tell) { [unowned self] in receive($0, of: id) }
+        let recorder = PulseRecorder(id, target, on: connection, tell: tell) { [unowned self] in change(id, $0) }
         recorders[id] = recorder
         recorder.connect()
     }
@@ -208,14 +208,10 @@ package final class SoundProcess {
 
     // MARK: - Recorded sound
 
-    private func receive(_ news: PulseRecorder.News, of id: Int) {
+    private func change(_ id: Int, _ body: (inout CapturedStream, Instant) -> Void) {
         let now: Instant = MonotonicClock.now()
         let interval = mixer.withStream(id, at: now) { stream in
-            switch news {
-            case .samples(let samples): stream.append(samples, at: now)
-            case .lost(let count): stream.skip(count)
-            case .report(let ahead, let instant): stream.note(ahead: ahead, capturedAt: instant, at: now)
-            }
+            body(&stream, now)
             return stream.reportInterval
         }
         if let interval { recorders[id]?.askForReport(after: interval) }

@@ -6,15 +6,6 @@ import Time
 
 /// A recording stream of the sound server: 16 bit at 48 kHz, in pieces of 20 ms. Used by the thread of its loop.
 final class PulseRecorder: CallbackTarget {
-    enum News {
-        /// Interleaved samples, valid during the call.
-        case samples(UnsafeBufferPointer<Int16>)
-        /// This many samples of each channel were lost.
-        case lost(Int)
-        /// The capture time of the sample `ahead` samples after the last one (`CapturedStream.note`).
-        case report(ahead: Int64, capturedAt: Instant)
-    }
-
     /// A piece is one encoded frame. A shorter one would wake three threads more often, and be no earlier in a packet.
     private static let piece = Duration.milliseconds(20)
     /// The piece during silence, which costs less.
@@ -28,7 +19,7 @@ final class PulseRecorder: CallbackTarget {
     let target: SoundTarget
     private let stream: OpaquePointer
     private let tell: (SoundSession.Event) -> Void
-    private let take: (News) -> Void
+    private let change: ((inout CapturedStream, _ now: Instant) -> Void) -> Void
     private var askedAt: Instant?
     /// The unanswered request for a report. It ends with this object, as its answer would point to a freed one.
     private var asking: OpaquePointer?
@@ -42,15 +33,15 @@ final class PulseRecorder: CallbackTarget {
     ///
     /// - Parameters:
     ///   - tell: gets `opened` or `failed`.
-    ///   - take: gets the events of the recording.
+    ///   - change: lends the stream that gets samples, losses and capture times.
     init(
         _ id: Int,
         _ target: SoundTarget,
         on connection: PulseConnection,
         tell: @escaping (SoundSession.Event) -> Void,
-        take: @escaping (News) -> Void
+        change: @escaping ((inout CapturedStream, _ now: Instant) -> Void) -> Void
     ) {
-        (self.id, self.target, self.tell, self.take) = (id, target, tell, take)
+        (self.id, self.target, self.tell, self.change) = (id, target, tell, change)
         stream = makeStream(
             on: connection.context,
             "sound of a broadcast",
@@ -141,10 +132,11 @@ final class PulseRecorder: CallbackTarget {
             var (data, count): (UnsafeRawPointer?, Int) = (nil, 0)
             guard pa_stream_peek(stream, &data, &count) >= 0, count > 0 else { break }
             if let data {
-                let samples = data.assumingMemoryBound(to: Int16.self)
-                take(.samples(UnsafeBufferPointer(start: samples, count: count / MemoryLayout<Int16>.size)))
+                let start = data.assumingMemoryBound(to: Int16.self)
+                let samples = UnsafeBufferPointer(start: start, count: count / MemoryLayout<Int16>.size)
+                change { $0.append(samples, at: $1) }
             } else {
-                take(.lost(count / frameBytes))
+                change { stream, _ in stream.skip(count / frameBytes) }
             }
             // The receiver may have closed this stream.
             if isClosed { return }
@@ -174,12 +166,8 @@ final class PulseRecorder: CallbackTarget {
         let instant: Instant = MonotonicClock.now().advanced(byNanoseconds: -age)
         // A monitor hears sound before it is played.
         let latency = Int64(found.source_usec) - Int64(found.sink_usec)
-        take(
-            .report(
-                ahead: ahead / Int64(frameBytes),
-                capturedAt: instant.advanced(byNanoseconds: -latency * 1000)
-            )
-        )
+        let capturedAt = instant.advanced(byNanoseconds: -latency * 1000)
+        change { $0.note(ahead: ahead / Int64(frameBytes), capturedAt: capturedAt, at: $1) }
     }
 }
 
