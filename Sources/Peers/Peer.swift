@@ -22,13 +22,11 @@ package final class Peer {
         case ended(PeerSession.End)
     }
 
-    /// The connection of a peer's streams, from an answer or from the accepted offer.
+    /// The connection of a peer's streams, from an answer or an offer of this side.
     struct Link {
         /// With this side's description.
         let transport: PeerTransport
-        let streams: StreamBundle
-        /// The streams that the peer sends; nil for none.
-        let incoming: IncomingBundle?
+        var streams: StreamBundle
         let audience: Audience
     }
 
@@ -57,7 +55,7 @@ package final class Peer {
         _ id: ParticipantID,
         _ agreement: Agreement,
         over link: Link,
-        identity: DTLSIdentity,
+        by factory: inout PeerFactory,
         now: Instant,
         delegate: any PeerDelegate
     ) {
@@ -65,8 +63,8 @@ package final class Peer {
             agreement.role,
             expecting: agreement.remote.fingerprints,
             streams: link.streams,
-            incoming: link.incoming,
-            identity: identity,
+            incoming: agreement.incoming(using: &factory.random),
+            identity: factory.identity,
             now: now
         )
         guard let session else { return nil }

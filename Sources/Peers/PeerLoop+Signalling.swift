@@ -23,12 +23,8 @@ extension PeerLoop {
             return nil
         }
         let sources = sources(of: agreement.streams, router.firstRendition(for: agreement))
-        let link = Peer.Link(
-            transport: transport,
-            streams: factory.bundle(sources, histories.pace, for: .one),
-            incoming: agreement.incoming(using: &factory.random),
-            audience: .one
-        )
+        let streams = factory.bundle(sources, histories.pace, for: .one)
+        let link = Peer.Link(transport: transport, streams: streams, audience: .one)
         return add(factory.nextID(), at: place, agreement, over: link, delegate)
     }
 
@@ -48,8 +44,9 @@ extension PeerLoop {
         guard let transport = factory.transport(isControlling: true, servers, at: now) else { return nil }
         let offer = SessionOffer(locals)
         let streams = factory.bundle(sources(of: offer.streams, nil), histories.pace, for: audience)
+        let link = Peer.Link(transport: transport, streams: streams, audience: audience)
         let id = factory.nextID()
-        offers.append(PeerOffer(id, offer, transport, streams, for: audience, gathered: gathered))
+        offers.append(PeerOffer(id: id, offer: offer, link: link, gathered: gathered))
         return id
     }
 
@@ -66,15 +63,8 @@ extension PeerLoop {
         delegate: any PeerDelegate
     ) -> Peer? {
         guard let index = offers.firstIndex(where: { $0.id == id }) else { return nil }
-        let offered = offers.remove(at: index)
-        var streams = offered.streams
-        streams.keep(sources(of: agreement.streams, router.firstRendition(for: agreement)))
-        let link = Peer.Link(
-            transport: offered.transport,
-            streams: streams,
-            incoming: agreement.incoming(using: &factory.random),
-            audience: offered.audience
-        )
+        var link = offers.remove(at: index).link
+        link.streams.keep(sources(of: agreement.streams, router.firstRendition(for: agreement)))
         let peer = add(id, at: place, agreement, over: link, delegate)
         // The offer may be older than the last change.
         _ = peer?.transport.follow(addresses: factory.network.addresses, at: now)
@@ -107,8 +97,7 @@ extension PeerLoop {
         over link: Peer.Link,
         _ delegate: any PeerDelegate
     ) -> Peer? {
-        let peer = Peer(id, agreement, over: link, identity: factory.identity, now: now, delegate: delegate)
-        guard let peer else { return nil }
+        guard let peer = Peer(id, agreement, over: link, by: &factory, now: now, delegate: delegate) else { return nil }
         peers.append(peer)
         router.add(id, agreement, at: place, for: link.audience)
         round.hasChanged = true

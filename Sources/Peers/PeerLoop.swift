@@ -70,7 +70,7 @@ package final class PeerLoop {
 
     /// The latest time of the next round; nil if only an event brings it.
     private var nextDeadline: Instant? {
-        let gatheringEnd = offers.lazy.compactMap(\.transport.gatheringEnd).min()
+        let gatheringEnd = offers.lazy.compactMap(\.link.transport.gatheringEnd).min()
         let peersEnd = peers.isEmpty ? nil : peers.lazy.compactMap(\.nextDeadline).reduce(schedule.statusAt, min)
         return earliest(gatheringEnd, peersEnd, factory.network.deadline)
     }
