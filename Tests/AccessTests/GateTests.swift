@@ -21,7 +21,7 @@ import Time
         var gate = Gate(token: "secret", viewerLimit: 1)
         for _ in 0..<100 { _ = gate.token.check("Bearer guess", from: "192.0.2.1", now: .start) }
         let (mayStart, isTold) = (
-            gate.limits.mayStart("192.0.2.1", now: .start), gate.isToldRefusal(of: "192.0.2.1", now: .start)
+            gate.mayStart("192.0.2.1", now: .start), gate.isToldRefusal(of: "192.0.2.1", now: .start)
         )
         #expect(mayStart && isTold)
         let decision = gate.token.check("Bearer secret", from: "192.0.2.1", now: .start)

@@ -120,7 +120,7 @@ final class DeafReceiver: SoundReceiver {
         #expect(!web.status.json.contains("talk"))
     }
 
-    /// Over all viewers of a network. How fast is a matter of `NetworkLimits`.
+    /// Over all viewers of a network. How fast is a matter of `Gate`.
     @Test func wishesAreLimited() throws {
         let sessions = try (0..<2).map { _ in try web.join(by: WebFixture.talkingOffer).session }
         var (session, count, status) = ("", 0, 202)

@@ -179,14 +179,14 @@ import Time
         }
         var count = 0
         while try change(from: "127.0.0.2") == 400, count < 1000 { count += 1 }
-        #expect(NetworkLimits.uselessOfOneNetwork.limit..<1000 ~= count)
+        #expect(Gate.uselessOfOneNetwork.limit..<1000 ~= count)
         #expect(try change(from: "127.0.0.1") == 400)
     }
 
     /// Each is an offer that would be taken, from a network that has left as often as it may begin.
     @Test func offersBeyondTheStartsAreReadNoMore() throws {
         let web = try WebFixture()
-        var isRead: Bool { web.access.atGate { $0.limits.waitToBeRead("127.0.0.1", now: $1) } == nil }
+        var isRead: Bool { web.access.atGate { $0.waitToBeRead("127.0.0.1", now: $1) } == nil }
         var count = 0
         // More may begin with time.
         while isRead, count < 1000 {
@@ -195,7 +195,7 @@ import Time
             #expect([201, 429].contains(response.status))
             if response.status == 201 { #expect(try web.request("DELETE", session).status == 200) }
         }
-        #expect(64 + NetworkLimits.uselessOfOneNetwork.limit..<1000 ~= count)
+        #expect(64 + Gate.uselessOfOneNetwork.limit..<1000 ~= count)
     }
 
     @Test func nonsenseOfOneNetworkIsReadNoMore() throws {
@@ -210,7 +210,7 @@ import Time
             count += 1
             response = try post("v=0\r\nrubbish")
         }
-        #expect(count >= NetworkLimits.uselessOfOneNetwork.limit)
+        #expect(count >= Gate.uselessOfOneNetwork.limit)
         #expect(response.status == 429 && response["retry-after"] != nil)
         #expect(try post(WebFixture.offer, from: "127.0.0.2").status == 201)
     }

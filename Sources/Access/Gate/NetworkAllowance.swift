@@ -11,6 +11,8 @@ package struct NetworkAllowance: Sendable {
 
     /// The most networks that are remembered, which bounds the memory.
     package static let networkLimit = 4096
+    /// For reports of refusals. A refused client may come again every few seconds, for hours.
+    static let ofToldRefusals = NetworkAllowance(limit: 1, recovery: .seconds(60))
 
     private let limit: Int
     private let recovery: Duration
@@ -62,9 +64,4 @@ package struct NetworkAllowance: Sendable {
         }
         uses[network, default: Use(count: 0, since: now)].count += count
     }
-}
-
-extension NetworkAllowance {
-    /// For reports of refusals. A refused client may come again every few seconds, for hours.
-    package static var ofToldRefusals: NetworkAllowance { NetworkAllowance(limit: 1, recovery: .seconds(60)) }
 }

@@ -132,7 +132,7 @@ struct WHEPEndpoint: Sendable {
             }
         }
         guard let number else {
-            access.atGate { $0.limits.noteUseless(request.client, now: $1) }
+            access.atGate { $0.noteUseless(request.client, now: $1) }
             return completion(.sentence(.tooManyRequests, "too many wait: try again later", ["Retry-After": "5"]))
         }
         request.disconnection.notify { access.change { engine, _ in _ = engine.answer(number, .cancelled) } }

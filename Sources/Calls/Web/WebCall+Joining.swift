@@ -32,7 +32,7 @@ extension WebCall {
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
-        viewer.admit = { [access] count in access.atGate { $0.limits.admit(count, of: address, now: $1) } }
+        viewer.admit = { [access] count in access.atGate { $0.admit(count, of: address, now: $1) } }
         viewer.kick = { $0.close(as: .kicked) }
         perform(for: viewer, orRefuse: completion) { [self, viewer] loop throws(Refusal) in
             try admit(viewer, offering: offer, in: loop, completion)
@@ -49,8 +49,8 @@ extension WebCall {
         // While there is no place, offers are not read.
         let vacancy = try vacancy(for: address, at: loop.now)
         let negotiation = try negotiate(offer, from: address)
-        guard access.atGate({ $0.limits.mayStart(address, now: $1) }) else {
-            access.atGate { $0.limits.noteUseless(address, now: $1) }
+        guard access.atGate({ $0.mayStart(address, now: $1) }) else {
+            access.atGate { $0.noteUseless(address, now: $1) }
             throw .tooMany
         }
         var random = SystemRandomNumberGenerator()
@@ -105,7 +105,7 @@ extension WebCall {
 
     /// The refusal to read requests from an address; nil if they are read.
     func refusalToRead(from address: String) -> Refusal? {
-        access.atGate { $0.limits.waitToBeRead(address, now: $1) }.map { .unread(retryAfter: $0) }
+        access.atGate { $0.waitToBeRead(address, now: $1) }.map { .unread(retryAfter: $0) }
     }
 
     /// The refusal of an offer, as far as that shows without a peer; nil if it is acceptable. Nobody is asked about refused offers.
@@ -125,7 +125,7 @@ extension WebCall {
 
     private func negotiate(_ offer: String, from address: String) throws(Refusal) -> Negotiation {
         do throws(Refusal) { return try negotiate(offer) } catch {
-            access.atGate { $0.limits.noteUseless(address, now: $1) }
+            access.atGate { $0.noteUseless(address, now: $1) }
             throw error
         }
     }

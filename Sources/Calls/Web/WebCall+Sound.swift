@@ -24,7 +24,7 @@ extension WebCall {
                 return .state(engine.talkState(of: participant))
             }
         }
-        let wait = access.atGate { $0.limits.waitToAsk(viewer.place, now: $1) }
+        let wait = access.atGate { $0.waitToAsk(viewer.place, now: $1) }
         if let wait { return .tooOften(seconds: wait) }
         return TalkOutcome(access.change { $0.askToTalk(participant, at: $1) }, at: loop.now)
     }

@@ -39,7 +39,7 @@ extension WebCall {
         do throws(MalformedSDP) {
             fragment = try TrickleFragment(parsing: text, mids: session.negotiation.bundledMids)
         } catch {
-            access.atGate { $0.limits.noteUseless(address, now: $1) }
+            access.atGate { $0.noteUseless(address, now: $1) }
             return .malformed(error)
         }
         let isRestart = fragment.credentials.map { $0 != session.credentials } ?? false
@@ -50,7 +50,7 @@ extension WebCall {
         case .generation, .unsaid, .any: break
         }
         if isRestart, let credentials = fragment.credentials {
-            guard access.atGate({ $0.limits.mayStart(session.viewer.place, now: $1) }) else { return .tooMany }
+            guard access.atGate({ $0.mayStart(session.viewer.place, now: $1) }) else { return .tooMany }
             state.withLock { $0.sessions[id]?.credentials = credentials }
             peer.transport.restart(with: credentials)
         }
