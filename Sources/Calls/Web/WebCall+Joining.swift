@@ -9,14 +9,6 @@ import WebRTC
 
 /// The coming of viewers: offers, places and limits.
 extension WebCall {
-    /// A viewer that has a place and no peer yet.
-    private struct Newcomer: Sendable {
-        let id: String
-        let other: PeerConnection.Other
-        let negotiation: Negotiation
-        let completion: @Sendable (Result<Admission, Refusal>) -> Void
-    }
-
     /// Answers an offer, or refuses. The completion is called once, on any thread.
     ///
     /// - Parameters:
@@ -35,42 +27,36 @@ extension WebCall {
         viewer.admit = { [access] count in access.atGate { $0.admit(count, of: address, now: $1) } }
         viewer.kick = { $0.close(as: .kicked) }
         perform(for: viewer, orRefuse: completion) { [self, viewer] loop throws(Refusal) in
-            try admit(viewer, offering: offer, in: loop, completion)
+            // While there is no place, offers are not read.
+            let vacancy = try vacancy(for: address, at: loop.now)
+            let negotiation = try negotiate(offer, from: address)
+            guard access.atGate({ $0.mayStart(address, now: $1) }) else {
+                access.atGate { $0.noteUseless(address, now: $1) }
+                throw .tooMany
+            }
+            var random = SystemRandomNumberGenerator()
+            let id = randomName(digits: 32, using: &random)
+            state.withLock { $0.places.take(id, from: address, now: loop.now) }
+            let begin: @Sendable (PeerLoop) throws(Refusal) -> Void = { [self] loop throws(Refusal) in
+                try add(viewer, as: id, negotiation, in: loop, completion)
+            }
+            guard case .insteadOf(let other) = vacancy else { return try begin(loop) }
+            end(other, in: loop)
+            // In the next round, the port of the other one is free. Perhaps no other port is.
+            perform(for: viewer, orRefuse: completion, begin)
         }
     }
 
-    private func admit(
-        _ viewer: PeerConnection.Other,
-        offering offer: String,
+    /// Makes the peer of a viewer that has a place.
+    private func add(
+        _ other: PeerConnection.Other,
+        as id: String,
+        _ negotiation: Negotiation,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
-        let address = viewer.place
-        // While there is no place, offers are not read.
-        let vacancy = try vacancy(for: address, at: loop.now)
-        let negotiation = try negotiate(offer, from: address)
-        guard access.atGate({ $0.mayStart(address, now: $1) }) else {
-            access.atGate { $0.noteUseless(address, now: $1) }
-            throw .tooMany
-        }
-        var random = SystemRandomNumberGenerator()
-        let newcomer = Newcomer(
-            id: randomName(digits: 32, using: &random),
-            other: viewer,
-            negotiation: negotiation,
-            completion: completion
-        )
-        state.withLock { $0.places.take(newcomer.id, from: address, now: loop.now) }
-        guard case .insteadOf(let other) = vacancy else { return try add(newcomer, in: loop) }
-        end(other, in: loop)
-        // In the next round, the port of the other one is free. Perhaps no other port is.
-        perform(for: viewer, orRefuse: completion) { [self] loop throws(Refusal) in try add(newcomer, in: loop) }
-    }
-
-    private func add(_ newcomer: Newcomer, in loop: PeerLoop) throws(Refusal) {
-        let (id, negotiation) = (newcomer.id, newcomer.negotiation)
         guard state.withLock({ $0.places.isWaiting(id) }) else { throw .full(limit: viewerLimit) }
-        let connection = PeerConnection(peers, newcomer.other, in: host) { [self] signal, _ in take(signal, of: id) }
+        let connection = PeerConnection(peers, other, in: host) { [self] signal, _ in take(signal, of: id) }
         guard let viewer = connection.answer(negotiation, in: loop) else {
             state.withLock { $0.places.leave(id) }
             throw .noTransport
@@ -80,7 +66,7 @@ extension WebCall {
             viewer: viewer,
             negotiation: negotiation,
             credentials: negotiation.agreement.remote.credentials,
-            completion: newcomer.completion
+            completion: completion
         )
         state.withLock { $0.sessions[id] = session }
     }
