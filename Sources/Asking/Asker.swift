@@ -18,7 +18,7 @@ package final class Asker: Sendable {
     private static let longestLine = 4096
 
     private struct State {
-        var untold = UntoldQuestions()
+        var untold: [Question] = []
         var isClosed = false
         /// Whether the other process has ended, and whether that was told.
         var (hasEnded, isEndTold) = (false, false)
@@ -60,7 +60,7 @@ package final class Asker: Sendable {
         guard let question = Question(event) else { return }
         let isEndNews = state.withLock { state in
             guard state.hasEnded else {
-                state.untold.add(question)
+                state.untold.addUntold(question)
                 return false
             }
             defer { state.isEndTold = true }

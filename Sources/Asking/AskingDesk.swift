@@ -23,9 +23,8 @@ package final class AskingDesk {
     private let notifySend: NotifySend
     private let tell: (SenderRequest) -> Void
     private var questions = Questions()
+    /// One that is over stays until its program has ended.
     private var notifications: [Notification] = []
-    /// Notifications that are over, until their program has ended.
-    private var leaving: [Notification] = []
     /// Viewers answered with "always", by their numbers, until the sender says that they are let in.
     private var always: [Int: Question.Knock] = [:]
     private var waiting: [Int: Question.Knock] = [:]
@@ -68,7 +67,7 @@ package final class AskingDesk {
     /// What may have news: the terminal only while a question is open there.
     private var descriptors: [Int32] {
         let reads = questions.isOpen && terminal?.isInForeground ?? false
-        return notifications.map(\.descriptor) + (reads ? [terminal!.raw] : [])
+        return notifications.filter { !$0.isOver }.map(\.descriptor) + (reads ? [terminal!.raw] : [])
     }
 
     private func take(_ question: Question) {
@@ -81,26 +80,18 @@ package final class AskingDesk {
             }
         case .answered(let id, let isAccepted):
             waiting[id] = nil
-            for notification in notifications where notification.knock == id {
-                notification.close()
-                leaving.append(notification)
-            }
-            notifications.removeAll { $0.knock == id }
+            for notification in notifications where notification.knock == id { notification.close() }
             if let knock = always.removeValue(forKey: id), isAccepted { remember(knock) }
         }
     }
 
     /// Does what is to be done now. Returns when to come again.
     private func turn(at now: Instant) -> Instant? {
-        for notification in notifications {
-            let (verdict, isOver) = notification.take()
-            if let verdict { answer(notification.knock, verdict) }
-            guard isOver else { continue }
-            notifications.removeAll { $0 === notification }
-            leaving.append(notification)
+        for notification in notifications where !notification.isOver {
+            if let verdict = notification.take() { answer(notification.knock, verdict) }
         }
-        leaving.removeAll(where: \.hasEnded)
-        let reaping = leaving.isEmpty ? nil : now + Self.reapInterval
+        notifications.removeAll { $0.isOver && $0.hasEnded }
+        let reaping = notifications.contains(where: \.isOver) ? now + Self.reapInterval : nil
         guard let terminal, !terminal.isOver, questions.isOpen || questions.isDue else { return reaping }
         guard terminal.isInForeground else { return earliest(reaping, now + Self.lookInterval) }
         if questions.isOpen {
@@ -119,9 +110,8 @@ package final class AskingDesk {
 
     private func close() {
         for notification in notifications { notification.close() }
-        let all = notifications + leaving
         let deadline: Instant = MonotonicClock.now() + Self.farewellTime
-        while MonotonicClock.now() < deadline, !all.allSatisfy(\.hasEnded) {
+        while MonotonicClock.now() < deadline, !notifications.allSatisfy(\.hasEnded) {
             MonotonicClock.sleep(for: .milliseconds(5))
         }
     }

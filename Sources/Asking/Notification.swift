@@ -11,6 +11,8 @@ final class Notification {
     private static let (accept, reject) = ("accept", "reject")
 
     let knock: Int
+    /// Whether nothing is clicked any more: a button was, or the notification is gone.
+    private(set) var isOver = false
     private let program: ChildProcess
     private let output: FileDescriptor
     private var clicks = LineReader(longest: 256)
@@ -49,20 +51,22 @@ final class Notification {
     /// Readable when a button was clicked, or the notification is gone.
     var descriptor: Int32 { output.raw }
 
-    /// The button that was clicked, and whether the notification is over.
-    func take() -> (verdict: Verdict?, isOver: Bool) {
-        guard let lines = try? clicks.read(from: output.raw, limit: 256) else { return (nil, false) }
-        let verdict: Verdict? =
-            switch lines.first {
-            case Self.accept: .accept
-            case Self.reject: .reject
-            default: nil
-            }
-        return (verdict, !lines.isEmpty || clicks.hasEnded || clicks.isTooLong)
+    /// The button that was clicked; nil if none was.
+    func take() -> Verdict? {
+        guard let lines = try? clicks.read(from: output.raw, limit: 256) else { return nil }
+        isOver = !lines.isEmpty || clicks.hasEnded || clicks.isTooLong
+        return switch lines.first {
+        case Self.accept: .accept
+        case Self.reject: .reject
+        default: nil
+        }
     }
 
     /// Takes it from the screen. notify-send does so only at SIGINT; at other signals it ends and leaves the notification.
-    func close() { kill(program.pid, SIGINT) }
+    func close() {
+        if !isOver { kill(program.pid, SIGINT) }
+        isOver = true
+    }
 
     var hasEnded: Bool { program.takeExit() != nil }
 

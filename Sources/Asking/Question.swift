@@ -41,6 +41,17 @@ enum Question: Codable, Sendable, Equatable {
     }
 }
 
+extension [Question] {
+    /// Adds a question that the process which asks has not taken yet. There are no more than knocks wait: one that is answered before it was
+    /// told is told neither.
+    mutating func addUntold(_ question: Question) {
+        guard case .answered(let id, _) = question,
+            let index = firstIndex(where: { if case .knocked(let knock) = $0 { knock.id == id } else { false } })
+        else { return append(question) }
+        remove(at: index)
+    }
+}
+
 /// What a person says to a knock.
 enum Verdict: Equatable {
     case accept, reject

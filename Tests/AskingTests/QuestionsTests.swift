@@ -82,15 +82,15 @@ import Time
 
     /// The process that asks may take nothing for a while.
     @Test func noAnswerIsLostWhileQuestionsWait() {
-        var untold = UntoldQuestions()
-        untold.add(knock(1))
+        var untold: [Question] = []
+        untold.addUntold(knock(1))
         untold.removeFirst()
-        untold.add(.answered(id: 1, isAccepted: false))
+        untold.addUntold(.answered(id: 1, isAccepted: false))
         for number in 2..<10_000 {
-            untold.add(knock(number))
-            untold.add(.answered(id: number, isAccepted: false))
+            untold.addUntold(knock(number))
+            untold.addUntold(.answered(id: number, isAccepted: false))
         }
-        untold.add(knock(10_000))
+        untold.addUntold(knock(10_000))
         var told: [Question] = []
         while let question = untold.first {
             told.append(question)
