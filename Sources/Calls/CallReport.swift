@@ -10,10 +10,6 @@ package struct CallReport: Sendable, Equatable {
         package var name = ""
         /// Of one that looks in by HTTP.
         package var address: String?
-
-        init(_ id: ParticipantID?, name: String = "", address: String? = nil) {
-            (self.id, self.name, self.address) = (id, name, address)
-        }
     }
 
     package enum Event: Sendable, Equatable {

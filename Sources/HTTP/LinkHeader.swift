@@ -22,7 +22,7 @@ package struct LinkHeader: Equatable, Sendable {
     }
 
     private static func links(in field: String) -> [LinkHeader] {
-        var rest = FieldReader(field.utf8.prefix(longestField))
+        var rest = FieldReader(bytes: field.utf8.prefix(longestField))
         var links: [LinkHeader] = []
         while links.count < mostLinks {
             rest.skip { $0.isBlank || $0 == UInt8(ascii: ",") }
@@ -70,9 +70,7 @@ package struct LinkHeader: Equatable, Sendable {
 }
 
 private struct FieldReader {
-    private var bytes: Substring.UTF8View
-
-    init(_ bytes: Substring.UTF8View) { self.bytes = bytes }
+    var bytes: Substring.UTF8View
 
     var isAtEnd: Bool { bytes.isEmpty }
 

@@ -35,7 +35,7 @@ final class EchoCall: Call {
             var other = PeerConnection.Other(place: "the wood", name: name, guest: Self.guestKey)
             other.kick = { peer in
                 peer.close()
-                let participant = CallReport.Participant(peer.id, name: name)
+                let participant = CallReport.Participant(id: peer.id, name: name)
                 host.tell(.left(participant, .kicked), "\(name) was sent away")
             }
             return PeerConnection(try host.network.peers(), other, in: host) { _, _ in }

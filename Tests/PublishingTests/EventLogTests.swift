@@ -108,19 +108,19 @@ import WebRTC
                 ["event": "call_lost", "call": "\(room)", "reason": "lost"]
             ),
             (
-                CallEvent(CallReport(.joined(Participant(4), nil), "it is there"), in: room),
+                CallEvent(CallReport(.joined(Participant(id: 4), nil), "it is there"), in: room),
                 ["event": "peer_joined", "call": "\(room)", "id": "4"]
             ),
             (
-                CallEvent(CallReport(.left(Participant(4), .hungUp)), in: room),
+                CallEvent(CallReport(.left(Participant(id: 4), .hungUp)), in: room),
                 ["event": "peer_left", "reason": "hung_up", "id": "4"]
             ),
             (
-                CallEvent(CallReport(.left(Participant(nil), .noAnswer)), in: room),
+                CallEvent(CallReport(.left(Participant(), .noAnswer)), in: room),
                 ["event": "peer_left", "reason": "no_answer"]
             ),
             (
-                CallEvent(CallReport(.refused(Participant(nil), .busy)), in: room),
+                CallEvent(CallReport(.refused(Participant(), .busy)), in: room),
                 ["event": "refused", "call": "\(room)", "reason": "busy"]
             ),
             (

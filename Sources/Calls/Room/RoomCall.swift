@@ -177,7 +177,7 @@ package final class RoomCall: Call {
         case .turnedAway:
             if host.access.atGate({ $0.isToldRefusal(of: "\(address)", now: $1) }) {
                 host.tell(
-                    .refused(CallReport.Participant(nil), .busy),
+                    .refused(CallReport.Participant(), .busy),
                     "a third member of the room was told that this side is busy"
                 )
             }
@@ -200,7 +200,7 @@ package final class RoomCall: Call {
     ///   - id: nil if it was never connected.
     ///   - why: the rest of a sentence about it.
     private func tellLeft(_ id: ParticipantID?, _ why: String, _ reason: EndReason) {
-        host.tell(.left(CallReport.Participant(id), reason), "the other member of the room \(why)")
+        host.tell(.left(CallReport.Participant(id: id), reason), "the other member of the room \(why)")
     }
 
     private func end(_ end: CallEnd?) {
@@ -294,7 +294,7 @@ package final class RoomCall: Call {
             if let former, former != id { tellLeft(former, EndReason.lost.deed, .lost) }
             // It may only show its own picture.
             let deed = codec.map { "looks in, \($0.rawValue)" } ?? "is there, and does not look in"
-            host.tell(.joined(CallReport.Participant(id), codec), "the other member of the room \(deed)")
+            host.tell(.joined(CallReport.Participant(id: id), codec), "the other member of the room \(deed)")
             change { session, _ in session.peerConnected() }
         case .ended(let why, let reason, let isFinal):
             state.withLock { $0.peer = nil }

@@ -61,18 +61,10 @@ package final class RoomService: Sendable {
 /// Connects the clients with the rooms.
 struct Rooms: Sendable {
     private(set) var server: RoomServer
-    private let otherJoinedName: RoomEvent.OtherJoinedName
-    private let note: @Sendable (String) -> Void
+    let otherJoinedName: RoomEvent.OtherJoinedName
+    let note: @Sendable (String) -> Void
     /// Clients of which an ignored event was logged already, so that they cannot fill the log.
-    private var blamed: Set<String> = []
-
-    init(
-        server: RoomServer,
-        otherJoinedName: RoomEvent.OtherJoinedName,
-        note: @escaping @Sendable (String) -> Void
-    ) {
-        (self.server, self.otherJoinedName, self.note) = (server, otherJoinedName, note)
-    }
+    private(set) var blamed: Set<String> = []
 
     mutating func react(to output: SocketServer.Output, of sockets: inout SocketServer) {
         switch output {

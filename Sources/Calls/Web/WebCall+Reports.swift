@@ -2,7 +2,7 @@ import Access
 import Media
 
 extension CallReport.Participant {
-    fileprivate init(_ viewer: Participant) { self.init(viewer.id, name: viewer.name, address: viewer.place) }
+    fileprivate init(_ viewer: Participant) { self.init(id: viewer.id, name: viewer.name, address: viewer.place) }
 }
 
 extension Participant {
@@ -24,7 +24,7 @@ extension CallReport {
     /// A viewer was turned away, as all places are taken or there is no relay.
     static func turnedAway(from address: String, _ name: String, _ refusal: Refusal) -> CallReport {
         CallReport(
-            .refused(Participant(nil, name: name, address: address), refusal == .noRelay ? .noRelay : .busy),
+            .refused(Participant(name: name, address: address), refusal == .noRelay ? .noRelay : .busy),
             "\(Knock.who(name: name, note: "", address: address)) was turned away: \(refusal)"
         )
     }
