@@ -9,10 +9,14 @@ package final class TLSTunnel: Sendable {
     /// The most connections at once.
     private static let limit = 256
 
-    package let port: UInt16
-    private let group: MultiThreadedEventLoopGroup
-    private let listener: any Channel
-    private let shared: Shared
+    private let server: WebOrigin
+    private let trust: TLSTrust
+    private let openTimeout: TimeAmount
+    private let failed: @Sendable (WebClientError) -> Void
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let listener = Mutex<(any Channel)?>(nil)
+    private let count = Atomic(0)
+    private let lastFailure = Mutex<WebClientError?>(nil)
 
     /// Begins to accept connections.
     ///
@@ -29,84 +33,68 @@ package final class TLSTunnel: Sendable {
         openTimeout: Duration = .seconds(5),
         failed: @escaping @Sendable (WebClientError) -> Void = { _ in }
     ) throws(HTTPServerError) {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let shared = Shared(WebOrigin(.https, host: host, port: port), trust, TimeAmount(openTimeout), failed)
+        server = WebOrigin(.https, host: host, port: port)
+        (self.trust, self.openTimeout, self.failed) = (trust, TimeAmount(openTimeout), failed)
         let bootstrap = ServerBootstrap(group: group)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.autoRead, value: false)
-            .childChannelInitializer { channel in shared.lead(channel, in: group) }
+            .childChannelInitializer { [self] channel in lead(channel) }
         do {
-            listener = try bootstrap.bind(host: loopback, port: 0).wait()
+            let channel = try bootstrap.bind(host: loopback, port: 0).wait()
+            listener.withLock { $0 = channel }
         } catch {
-            try? group.syncShutdownGracefully()
+            close()
             throw .cannotListen(ListenAddress(host: loopback, port: 0), reason: reason(error))
         }
-        (self.group, self.shared) = (group, shared)
-        self.port = UInt16(listener.localAddress?.port ?? 0)
     }
 
+    /// Where it accepts connections.
+    package var port: UInt16 { UInt16(listener.withLock(\.self)?.localAddress?.port ?? 0) }
+
     /// Why the server could not be reached last; nil if it always could.
-    package var failure: WebClientError? { shared.failure.withLock(\.self) }
+    package var failure: WebClientError? { lastFailure.withLock(\.self) }
 
     /// Cuts all connections and ends the thread. Call it once, from another thread.
     package func close() { try? group.syncShutdownGracefully() }
 
-    private final class Shared: Sendable {
-        private let server: WebOrigin
-        private let trust: TLSTrust
-        private let openTimeout: TimeAmount
-        private let failed: @Sendable (WebClientError) -> Void
-        private let count = Atomic(0)
-        let failure = Mutex<WebClientError?>(nil)
-
-        init(
-            _ server: WebOrigin,
-            _ trust: TLSTrust,
-            _ openTimeout: TimeAmount,
-            _ failed: @escaping @Sendable (WebClientError) -> Void
-        ) {
-            (self.server, self.trust, self.openTimeout, self.failed) = (server, trust, openTimeout, failed)
+    /// Connects an accepted connection to the server. Nothing is read from it before, so that waiting bytes stay in
+    /// the kernel.
+    private func lead(_ near: any Channel) -> EventLoopFuture<Void> {
+        guard count.wrappingAdd(1, ordering: .relaxed).newValue <= Self.limit else {
+            count.wrappingSubtract(1, ordering: .relaxed)
+            return near.eventLoop.makeFailedFuture(ChannelError.connectTimeout(.zero))
         }
-
-        /// Connects an accepted connection to the server. Nothing is read from it before, so that waiting bytes stay in
-        /// the kernel.
-        func lead(_ near: any Channel, in group: any EventLoopGroup) -> EventLoopFuture<Void> {
-            guard count.wrappingAdd(1, ordering: .relaxed).newValue <= TLSTunnel.limit else {
-                count.wrappingSubtract(1, ordering: .relaxed)
-                return near.eventLoop.makeFailedFuture(ChannelError.connectTimeout(.zero))
-            }
-            near.closeFuture.whenComplete { [self] _ in count.wrappingSubtract(1, ordering: .relaxed) }
-            let isGone = NIOLoopBoundBox(false, eventLoop: near.eventLoop)
-            near.closeFuture.whenComplete { _ in isGone.value = true }
-            let fail: @Sendable (any Error) -> Void = { [self] error in
-                // A client that gives up says nothing about the server.
-                if !isGone.value { note(WebClientError(error, of: server)) }
-                near.close(promise: nil)
-            }
-            let deadline = NIODeadline.now() + openTimeout
-            let connection = ClientBootstrap(group: group)
-                .connectTimeout(openTimeout)
-                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .channelOption(.autoRead, value: false)
-                .connect(host: server.host, port: Int(server.port))
-            connection.whenFailure(fail)
-            // Several addresses may be tried. The handlers belong to the one that is connected.
-            connection.whenSuccess { [self] far in
-                do {
-                    let (end, operations) = (TunnelEnd(), far.pipeline.syncOperations)
-                    try operations.addHandler(trust.handler(for: server))
-                    try operations.addHandler(HandshakeTimer(until: deadline))
-                    try operations.addHandler(TunnelOpening(of: near, to: end, fail))
-                    try operations.addHandler(end)
-                } catch { fail(error) }
-                near.closeFuture.whenComplete { _ in far.close(promise: nil) }
-            }
-            return near.eventLoop.makeSucceededVoidFuture()
+        near.closeFuture.whenComplete { [self] _ in count.wrappingSubtract(1, ordering: .relaxed) }
+        let isGone = NIOLoopBoundBox(false, eventLoop: near.eventLoop)
+        near.closeFuture.whenComplete { _ in isGone.value = true }
+        let fail: @Sendable (any Error) -> Void = { [self] error in
+            // A client that gives up says nothing about the server.
+            if !isGone.value { note(WebClientError(error, of: server)) }
+            near.close(promise: nil)
         }
-
-        private func note(_ error: WebClientError) {
-            if failure.withLock({ exchange(&$0, with: error) }) != error { failed(error) }
+        let deadline = NIODeadline.now() + openTimeout
+        let connection = ClientBootstrap(group: group)
+            .connectTimeout(openTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.autoRead, value: false)
+            .connect(host: server.host, port: Int(server.port))
+        connection.whenFailure(fail)
+        // Several addresses may be tried. The handlers belong to the one that is connected.
+        connection.whenSuccess { [self] far in
+            do {
+                let (end, operations) = (TunnelEnd(), far.pipeline.syncOperations)
+                try operations.addHandler(trust.handler(for: server))
+                try operations.addHandler(HandshakeTimer(until: deadline))
+                try operations.addHandler(TunnelOpening(of: near, to: end, fail))
+                try operations.addHandler(end)
+            } catch { fail(error) }
+            near.closeFuture.whenComplete { _ in far.close(promise: nil) }
         }
+        return near.eventLoop.makeSucceededVoidFuture()
+    }
+
+    private func note(_ error: WebClientError) {
+        if lastFailure.withLock({ exchange(&$0, with: error) }) != error { failed(error) }
     }
 }
 
