@@ -36,10 +36,12 @@ struct CaptureSchedule {
     private var lastLook: Instant?
     private var isDamaged = true
     private var pointerHasMoved = false
-    /// Until when each frame's look is at the whole screen; for ever if the server reports no damage.
-    private var pollsUntil: Instant
-    /// Until when the pointer is asked for with each frame; for ever if the server reports no motion.
-    private var asksPointerUntil: Instant
+    private let hasDamage: Bool
+    private let hasMotion: Bool
+    /// Until when each frame's look is at the whole screen although the server reports damage.
+    private var pollsUntil = Instant.start
+    /// Until when the pointer is asked for with each frame although the server reports motion.
+    private var asksPointerUntil = Instant.start
     private var sweepAt: Instant
     private var stripe = 0
 
@@ -50,8 +52,7 @@ struct CaptureSchedule {
     init(interval: Duration, hasDamage: Bool, hasMotion: Bool, at now: Instant) {
         self.interval = interval
         rate = RateLimit(interval: interval, from: now)
-        pollsUntil = hasDamage ? .start : Instant(nanoseconds: .max)
-        asksPointerUntil = hasMotion ? .start : Instant(nanoseconds: .max)
+        (self.hasDamage, self.hasMotion) = (hasDamage, hasMotion)
         sweepAt = now
     }
 
@@ -69,15 +70,19 @@ struct CaptureSchedule {
     var deadline: Instant {
         guard let lastLook else { return sweepAt }
         var deadline = max(sweepAt, lastLook + interval)
-        if lastLook < max(pollsUntil, asksPointerUntil) { deadline = min(deadline, lastLook + interval) }
+        if polls(after: lastLook) || asksPointer(after: lastLook) { deadline = min(deadline, lastLook + interval) }
         return isWaiting ? min(deadline, rate.earliest) : deadline
     }
+
+    private func polls(after look: Instant) -> Bool { !hasDamage || look < pollsUntil }
+
+    private func asksPointer(after look: Instant) -> Bool { !hasMotion || look < asksPointerUntil }
 
     /// The look to take now, if any.
     func due(at now: Instant) -> Look? {
         guard now >= deadline else { return nil }
         guard let lastLook else { return .atAll }
-        let polls = lastLook < pollsUntil && now >= lastLook + interval
+        let polls = polls(after: lastLook) && now >= lastLook + interval
         let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
         // A sweep may find a part of the damage, which must not be shown without the rest.
         return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
@@ -88,8 +93,8 @@ struct CaptureSchedule {
         if look.takesDamage { isDamaged = false }
         if sight.isDamaged { isDamaged = true }
         pointerHasMoved = false
-        if sight.pointerMoved { asksPointerUntil = max(asksPointerUntil, now + Self.restTime) }
-        if sight.isMissed { pollsUntil = max(pollsUntil, now + Self.trustTime) }
+        if sight.pointerMoved { asksPointerUntil = now + Self.restTime }
+        if sight.isMissed { pollsUntil = now + Self.trustTime }
         if look.sweep != .none { sweepAt = now + Self.sweepInterval }
         var isMereStripe = false
         if case .stripe = look.sweep {
