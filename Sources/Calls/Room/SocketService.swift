@@ -18,20 +18,36 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         }
     }
 
-    /// The server with the deadline of its sessions.
-    private struct Driven: Engine {
-        var server: Server
+    /// A server whose events are handled while it is changed. Its outputs are only the actions on requests and WebSockets.
+    private struct Reacting: Engine {
+        private(set) var server: Server
+        private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
+        private var actions: [EngineServer.Action] = []
+
+        init(_ server: Server, react: @escaping @Sendable (inout Server, Server.Output, Instant) -> Void) {
+            (self.server, self.react) = (server, react)
+        }
 
         var nextDeadline: Instant? { server.engine.nextDeadline }
 
-        mutating func tick(now: Instant) { server.engine.tick(now: now) }
+        mutating func tick(now: Instant) { change(now: now) { $0.engine.tick(now: now) } }
 
-        mutating func takeOutputs() -> [Server.Output] { server.takeOutputs() }
+        mutating func takeOutputs() -> [EngineServer.Action] { exchange(&actions, with: []) }
+
+        mutating func change(now: Instant, _ body: (inout Server) -> Void) {
+            body(&server)
+            while true {
+                let outputs = server.takeOutputs()
+                if outputs.isEmpty { return }
+                for output in outputs {
+                    if let action = output.action { actions.append(action) } else { react(&server, output, now) }
+                }
+            }
+        }
     }
 
     private let path: String
-    private let react: @Sendable (inout Server, Server.Output, Instant) -> Void
-    private let driver: EngineDriver<Driven>
+    private let driver: EngineDriver<Reacting>
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -43,8 +59,8 @@ package final class SocketService<Server: SocketTransport>: Sendable {
         of http: HTTPServer,
         react: @escaping @Sendable (inout Server, Server.Output, Instant) -> Void
     ) {
-        (self.path, self.react) = (path, react)
-        driver = EngineDriver(Driven(server: server)) { http.schedule(in: $0, $1) }
+        self.path = path
+        driver = EngineDriver(Reacting(server, react: react)) { http.schedule(in: $0, $1) }
     }
 
     package func isFor(_ request: HTTPRequest) -> Bool { request.path == path || request.path + "/" == path }
@@ -94,11 +110,10 @@ package final class SocketService<Server: SocketTransport>: Sendable {
     }
 
     package func perform(_ body: @Sendable (inout Server, Instant) -> Void) {
-        driver.change(for: self) { driven, now in
-            body(&driven.server, now)
-        } perform: { service, output, now in
-            if let action = output.action { return service.perform(action) }
-            service.perform { server, _ in service.react(&server, output, now) }
+        driver.change(for: self) { engine, now in
+            engine.change(now: now) { body(&$0, now) }
+        } perform: { service, action, _ in
+            service.perform(action)
         }
     }
 
