@@ -6,6 +6,20 @@ package struct CallKind: Sendable {
     let plan: @Sendable (_ address: String) throws -> CallPlan?
 }
 
+/// What a call has beside its address.
+package struct CallSettings: Sendable {
+    /// By names of its kind, such as `whipToken`.
+    package let texts: [String: String]
+    /// The texts at any later time, as secrets may be renewed. Takes up to a second.
+    package let current: @Sendable () -> [String: String]
+    /// Whether a sender begins with the call, and has no sandbox yet: names may be looked up, and a thread started that may write files.
+    package var isOfStart = false
+
+    package init(_ texts: [String: String] = [:], current: (@Sendable () -> [String: String])? = nil) {
+        (self.texts, self.current) = (texts, current ?? { texts })
+    }
+}
+
 /// A call that may begin. Two are the same if a command line has them alike.
 package struct CallPlan: Sendable, Equatable, CustomStringConvertible {
     /// Begins the call. May wait for names to be looked up.
@@ -29,18 +43,14 @@ package struct CallPlan: Sendable, Equatable, CustomStringConvertible {
     package var server = ""
     /// Why a command cannot end it; nil if it can.
     package var refusalToLeave: String?
-    /// Prepares the call.
-    ///
-    /// - Parameter settings: from the command that adds the call, by names. Nil at the start of a sender, before its sandbox: names may be
-    ///   looked up then, and a thread started that may write files.
-    /// - Throws: a `CallEnd`.
-    package let prepare: @Sendable (_ settings: [String: String]?) throws -> Begin
+    /// Prepares the call. Throws a `CallEnd`.
+    package let prepare: @Sendable (_ settings: CallSettings) throws -> Begin
 
     init(
         _ kind: String,
         _ description: String,
         argument: String? = nil,
-        prepare: @escaping @Sendable ([String: String]?) throws -> Begin
+        prepare: @escaping @Sendable (CallSettings) throws -> Begin
     ) {
         (self.kind, self.description, self.argument) = (kind, description, argument ?? description)
         self.prepare = prepare

@@ -69,7 +69,7 @@ final class CallRegistry: Sendable {
     /// Begins a call that a command asks for, by its name on a command line and what it needs beside that, by names.
     func begin(_ name: String, _ settings: [String: String] = [:]) throws {
         let plan = try kinds.plan(name)
-        let begin = try plan.prepare(settings)
+        let begin = try plan.prepare(CallSettings(settings))
         let number = try state.withLock { try $0.list.begin(plan, at: MonotonicClock.now()) }
         // Names take seconds to be looked up.
         let start = { @Sendable [self] in

@@ -61,7 +61,8 @@ struct Endowment: ~Copyable {
         let listens = plans.contains(where: \.listens)
         let token = try listens ? web.token?.text("token") : nil
         let certificate = try listens ? web.server.tls(readerEnded: readerEnded) : nil
-        let credentials = try settings.credentials.renewed(for: plans, readerEnded: readerEnded)
+        var given = try settings.credentials.renewed(for: plans, readerEnded: readerEnded)
+        if let port = settings.plain.localPort { given[PlainCall.kind] = CallSettings(["localPort": "\(port)"]) }
         let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         ends.add { withExtendedLifetime(folder) {} }
@@ -76,16 +77,12 @@ struct Endowment: ~Copyable {
             ? WebSettings(web, token: token, certificate, relays.secret, snapshots, status) : nil
         let people = try People(settings, token: token, into: voices)
         ends.add { people.asker?.close() }
-        let kinds = CallKinds(
-            web: served,
-            settings.introduction,
-            token: credentials.token,
-            secrets: credentials.secrets,
-            plain: settings.plain
-        )
+        let kinds = CallKinds(web: served, settings.introduction, sdp: settings.plain.sdp)
         calls = try plans.map { call in
             let plan = try kinds.plan(call.argument)
-            return (plan: plan, begin: try plan.prepare(nil))
+            var settings = given[plan.kind] ?? CallSettings()
+            settings.isOfStart = true
+            return (plan: plan, begin: try plan.prepare(settings))
         }
         // Servers of WHIP may name relays by TLS, too.
         let mayTunnel = relays.ice.needTunnels || plans.contains(where: \.namesRelays) && !web.relayOnly

@@ -5,7 +5,7 @@ import Testing
 
 /// Calls by their names.
 @Suite struct CallKindsTests {
-    private let kinds = CallKinds([.web(), .room(), .whip(), .janus(), .plainRTP()])
+    private let kinds = CallKinds([.web(), .room(), .whip, .janus, .plainRTP()])
 
     @Test func theFormsAreToldInASentence() {
         #expect(
@@ -66,7 +66,9 @@ import Testing
 
     @Test func onlyOneThatRunsTheServerBeginsIt() throws {
         let plan = try kinds.plan("web")
-        for settings in [nil, [:]] as [[String: String]?] {
+        for isOfStart in [true, false] {
+            var settings = CallSettings()
+            settings.isOfStart = isOfStart
             let error = #expect(throws: CallEnd.self) { _ = try plan.prepare(settings) }
             #expect(error?.description.hasSuffix("attach another with \"oriel attach web\"") ?? false)
         }

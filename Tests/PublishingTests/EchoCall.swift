@@ -62,7 +62,7 @@ extension CallKind {
         CallKind(form: "echo:NAME") { text in
             guard text.hasPrefix("echo:") else { return nil }
             return CallPlan("echo", text) { settings in
-                let guest = settings?["guest"]
+                let guest = settings.texts["guest"]
                 return { host in
                     let call = try EchoCall(guest: guest, in: host)
                     all.add(call)

@@ -47,7 +47,7 @@ import Time
         defer { scene.close() }
         try scene.events.begin()
         let plan = try scene.kinds.plan("echo:tea")
-        try scene.calls.begin([(plan, try plan.prepare(nil))])
+        try scene.calls.begin([(plan, try plan.prepare(CallSettings()))])
         func call() -> String {
             scene.calls.statuses(at: MonotonicClock.now()).map { "\($0.name) \($0.state) \($0.reason ?? "")" }
                 .joined(separator: ", ")
@@ -72,7 +72,7 @@ import Time
         defer { scene.close() }
         try scene.events.begin()
         let plan = try scene.kinds.plan("echo:tea")
-        try scene.calls.begin([(plan, try plan.prepare(nil))])
+        try scene.calls.begin([(plan, try plan.prepare(CallSettings()))])
         scene.echoes["echo:tea"]?.end(CallEnd(.unavailable, "the wood is gone"))
         #expect(scene.calls.areOver && scene.calls.failure?.description == "the wood is gone")
         try expectOnce("call_ended")

@@ -46,8 +46,8 @@ package final class PlainCall: Call {
     package var trouble: String? { stream.statistics.receiverListening ? nil : "nobody listens there" }
     package var sent: PlainRTPStatistics? { stream.statistics }
 
-    fileprivate static func localPort(in settings: [String: String]) throws(CallEnd) -> UInt16? {
-        guard let text = settings["localPort"] else { return nil }
+    fileprivate static func localPort(in settings: CallSettings) throws(CallEnd) -> UInt16? {
+        guard let text = settings.texts["localPort"] else { return nil }
         guard let port = UInt16(text), localPorts ~= port else {
             throw CallEnd(.failed, "the local port \(text) is out of range")
         }
@@ -56,22 +56,19 @@ package final class PlainCall: Call {
 }
 
 extension CallKind {
-    /// Receivers of plain RTP.
+    /// Receivers of plain RTP. The setting `localPort` is that of RTP; any without it.
     ///
-    /// - Parameters:
-    ///   - localPort: of RTP, for a call of a sender's start; nil for any. Calls added later have theirs as the setting `localPort`.
-    ///   - publisher: makes the publisher of the session description, for a call of the start.
+    /// - Parameter publisher: makes the publisher of the session description, for a call of a sender's start.
     package static func plainRTP(
-        localPort: UInt16? = nil,
         publisher: @escaping @Sendable () throws -> @Sendable (String) throws -> Void = { { _ in } }
     ) -> CallKind {
         CallKind(form: "rtp://HOST:PORT") { text in
             guard text.lowercased().hasPrefix("rtp:") else { return nil }
             let destination = try RTPDestination(parsing: text)
             var plan = CallPlan(PlainCall.kind, "\(destination)") { settings in
-                let localPort = try settings.map { try PlainCall.localPort(in: $0) } ?? localPort
-                let known = try settings == nil ? destination.resolve() : nil
-                let publish = try settings == nil ? publisher() : { @Sendable (_: String) in }
+                let localPort = try PlainCall.localPort(in: settings)
+                let known = try settings.isOfStart ? destination.resolve() : nil
+                let publish = try settings.isOfStart ? publisher() : { @Sendable (_: String) in }
                 return { host in
                     let receiver = try known ?? destination.resolve()
                     return try PlainCall(

@@ -72,8 +72,8 @@ extension CallPlan {
     package static let web = CallPlan.web(nil)
 
     fileprivate static func web(_ settings: WebSettings?) -> CallPlan {
-        var plan = CallPlan("web", "web") { handedOver in
-            guard let settings, handedOver == nil else {
+        var plan = CallPlan("web", "web") { given in
+            guard let settings, given.isOfStart else {
                 throw CallEnd(
                     .failed,
                     "a sender that runs does not begin to serve web: attach another with \"oriel attach web\""

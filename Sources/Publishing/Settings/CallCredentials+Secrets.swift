@@ -1,58 +1,52 @@
-package import Calls
+import Calls
 package import Configuration
 import Credentials
 import Helpers
 
 extension CallCredentials {
-    /// The secrets that a call may need, by the names of its kind. Nothing is read for others.
-    package func secrets(of call: CallPlan) throws -> [String: String] {
-        var secrets: [String: String] = [:]
-        if call.kind == WHIPCall.kind { secrets["whipToken"] = try currentWHIPToken() }
-        if call.kind == JanusCall.kind {
-            for (name, text) in zip(["janusSecret", "janusToken", "janusPin"], try janusTexts()) {
-                secrets[name] = text
-            }
+    /// The secrets for calls of a kind, each with the name of its setting, and that for people.
+    private func secrets(for kind: String) -> [(setting: String, name: String, secret: Secret?)] {
+        switch kind {
+        case WHIPCall.kind: [("whipToken", "token", whipToken)]
+        case JanusCall.kind:
+            [
+                ("janusSecret", "API secret", janusSecret), ("janusToken", "token", janusToken),
+                ("janusPin", "PIN", janusPin),
+            ]
+        default: []
         }
-        return secrets
     }
 
-    /// The token of the WHIP server at any later time, and those of Janus likewise, if these calls need them. Starts the readers of their
-    /// files: call it before the first thread starts, and before files are closed.
+    /// The settings of calls of a kind now. Nothing is read for other kinds.
+    package func texts(for kind: String) throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for (setting, name, secret) in secrets(for: kind) { texts[setting] = try secret?.text(name) }
+        guard texts["whipToken"].map(WHIPCall.canBe(token:)) ?? true else {
+            throw ConfigurationError("the token of the WHIP server has characters that no bearer token has")
+        }
+        return texts
+    }
+
+    /// The settings of these calls by kind, now and at any later time. Starts the readers of files: call it before the first thread starts, and
+    /// before files are closed.
     ///
     /// - Parameter readerEnded: is called once for each process that cannot read its files any more.
     func renewed(
         for calls: [CallPlan],
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
-    ) throws -> (token: (@Sendable () -> String?)?, secrets: @Sendable () -> JanusSecrets) {
-        let kinds = Set(calls.map(\.kind))
-        var token: (@Sendable () -> String?)?
-        if kinds.contains(WHIPCall.kind), let first = try currentWHIPToken() {
-            let current = try Secret.renewed([whipToken], [first], "the token", readerEnded, isFit: WHIPCall.canBe)
-            token = { current()[0] }
-        }
-        guard kinds.contains(JanusCall.kind) else { return (token, { JanusSecrets() }) }
-        let secrets = [janusSecret, janusToken, janusPin]
-        let current = try Secret.renewed(secrets, janusTexts(), "the secrets of Janus", readerEnded)
-        return (
-            token,
-            {
-                let texts = current()
-                return JanusSecrets(apiSecret: texts[0], token: texts[1], pin: texts[2])
+    ) throws -> [String: CallSettings] {
+        var all: [String: CallSettings] = [:]
+        for (kind, files) in [(WHIPCall.kind, "the token"), (JanusCall.kind, "the secrets of Janus")]
+        where calls.contains(where: { $0.kind == kind }) {
+            let (secrets, texts) = (secrets(for: kind), try texts(for: kind))
+            let names = secrets.map { $0.setting }
+            let current = try Secret.renewed(secrets.map { $0.secret }, names.map { texts[$0] }, files, readerEnded) {
+                kind != WHIPCall.kind || WHIPCall.canBe(token: $0)
             }
-        )
-    }
-
-    /// The token of the WHIP server now; nil for none.
-    package func currentWHIPToken() throws -> String? {
-        let token = try whipToken?.text("token")
-        guard token.map(WHIPCall.canBe(token:)) ?? true else {
-            throw ConfigurationError("the token of the WHIP server has characters that no bearer token has")
+            all[kind] = CallSettings(texts) {
+                Dictionary(uniqueKeysWithValues: zip(names, current())).compactMapValues(\.self)
+            }
         }
-        return token
-    }
-
-    /// What lets this side into rooms of Janus: the API secret, the token and the PIN.
-    package func janusTexts() throws -> [String?] {
-        try [janusSecret?.text("API secret"), janusToken?.text("token"), janusPin?.text("PIN")]
+        return all
     }
 }

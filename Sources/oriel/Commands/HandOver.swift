@@ -76,7 +76,7 @@ struct HandOver: ParsableArguments {
 
     /// The request for a call, with the settings that it may need and no others.
     private func addition(of call: CallPlan) throws -> SenderRequest {
-        var settings = try joined.settings.secrets(of: call)
+        var settings = try joined.settings.texts(for: call.kind)
         if call.kind == PlainCall.kind, let port = rtp.localPort { settings["localPort"] = "\(port)" }
         return .add(call: call.argument, settings: settings)
     }

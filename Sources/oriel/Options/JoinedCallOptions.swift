@@ -46,13 +46,13 @@ struct JoinedCallOptions: ParsableArguments {
         func servers(_ kind: String) -> Int { Set(calls.filter { $0.kind == kind }.map(\.server)).count }
         let whipServers = servers(WHIPCall.kind)
         do {
-            if whipServers > 0, try settings.currentWHIPToken() != nil, whipServers > 1 {
+            if whipServers > 0, try !settings.texts(for: WHIPCall.kind).isEmpty, whipServers > 1 {
                 throw ValidationError("a WHIP token is for one server: attach a sender to each.")
             }
         } catch let error as ConfigurationError {
             throw ValidationError("\(error)")
         }
-        if servers(JanusCall.kind) > 1, try settings.janusTexts().contains(where: { $0 != nil }) {
+        if servers(JanusCall.kind) > 1, try !settings.texts(for: JanusCall.kind).isEmpty {
             throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
     }
