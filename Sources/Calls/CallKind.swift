@@ -72,7 +72,7 @@ package struct CallKinds: Sendable {
         return forms.dropLast().joined(separator: ", ") + ", or " + (forms.last ?? "")
     }
 
-    /// - Throws: a `CallEnd`, or the error of a kind whose addresses begin like the text.
+    /// - Throws: a `CallEnd`.
     package func plan(_ text: String) throws -> CallPlan {
         guard text.utf8.count <= Self.longest else {
             throw CallEnd(.failed, "a call has a name of \(Self.longest) characters at the most")
