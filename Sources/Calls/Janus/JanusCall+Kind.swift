@@ -8,7 +8,7 @@ extension CallKind {
         guard text.lowercased().hasPrefix("janus+") else { return nil }
         let address = try JanusAddress(parsing: text)
         var plan = CallPlan(JanusCall.kind, "\(address)") { settings in
-            return { host in try JanusCall(to: address, { JanusSecrets(settings.current()) }, in: host) }
+            { host in try JanusCall(to: address, { JanusSecrets(settings.current()) }, in: host) }
         }
         plan.server = "\(address.endpoint)"
         return plan

@@ -11,7 +11,7 @@ extension WHIPCall {
 
 extension CallKind {
     /// Media servers, by WHIP (RFC 9725). The setting `whipToken` is the bearer token.
-    package static let whip = CallKind(form: "whip+https://HOST/PATH") { text in
+    package static let whip = CallKind(form: "whip+https://HOST/PATH") { text throws -> CallPlan? in
         guard text.lowercased().hasPrefix("whip+") else { return nil }
         guard let endpoint = WebURL(parsing: String(text.dropFirst(5))) else {
             // It may hold a secret.
@@ -22,9 +22,8 @@ extension CallKind {
             guard token.map(WHIPCall.canBe(token:)) ?? true else {
                 throw CallEnd(.failed, "the token of the WHIP server has characters that no bearer token has")
             }
-            return { host in
-                try WHIPCall(to: endpoint, token: token == nil ? nil : { settings.current()["whipToken"] }, in: host)
-            }
+            let current: @Sendable () -> String? = { settings.current()["whipToken"] }
+            return { host in try WHIPCall(to: endpoint, token: token == nil ? nil : current, in: host) }
         }
         (plan.namesRelays, plan.server) = (true, "\(endpoint.origin)")
         return plan
