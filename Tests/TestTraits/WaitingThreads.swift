@@ -4,11 +4,11 @@ import Posix
 import Synchronization
 import Time
 
-/// Threads for jobs that wait: three for each processor, so that it has work while some of them wait.
+/// Threads for jobs that wait: two for each processor, so that one may compute where another one waits.
 ///
 /// A free thread takes a job of the queue that has most left to do, so that all of them end at about the same time.
 final class WaitingThreads: Sendable {
-    fileprivate static let shared = WaitingThreads(count: 3 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    fileprivate static let shared = WaitingThreads(count: 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     private let jobs = Mutex<[(queue: WaitingQueue, job: UnownedJob)]>([])
     /// One for each job.
