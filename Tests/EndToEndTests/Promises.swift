@@ -5,27 +5,27 @@ import Testing
 // are sums over a promise of what `tools/test` leaves in `.build/test-times`, by which all queues end at about the same time.
 
 /// Browsers and other WebRTC stacks see the screen, on a page that says how it is.
-@Suite(.serialized, .waits(seconds: 330))
+@Suite(.serialized, .waits(seconds: 360))
 enum Watch {}
 
 /// Viewers see the colours of the screen.
-@Suite(.serialized, .waits(seconds: 190))
+@Suite(.serialized, .waits(seconds: 180))
 enum Colours {}
 
 /// The user decides who sees the screen.
-@Suite(.serialized, .waits(seconds: 110))
+@Suite(.serialized, .waits(seconds: 120))
 enum Admit {}
 
 /// Media servers get the screen, and calls come and go while it is shared.
-@Suite(.serialized, .waits(seconds: 270))
+@Suite(.serialized, .waits(seconds: 330))
 enum Publish {}
 
 /// Two in a room see each other.
-@Suite(.serialized, .waits(seconds: 190))
+@Suite(.serialized, .waits(seconds: 200))
 enum Meet {}
 
 /// The sound of the machine and the microphone are heard where they may be.
-@Suite(.serialized, .waits(seconds: 430))
+@Suite(.serialized, .waits(seconds: 380))
 enum Hear {}
 
 /// Viewers speak, and are heard.
@@ -37,23 +37,23 @@ enum Speak {}
 enum Pause {}
 
 /// Processes start, stop, die and come back.
-@Suite(.serialized, .waits(seconds: 50))
+@Suite(.serialized, .waits(seconds: 60))
 enum Recover {}
 
 /// Peers are found behind NATs, through relays and after a change of network.
-@Suite(.serialized, .waits(seconds: 280))
+@Suite(.serialized, .waits(seconds: 310))
 enum Reach {}
 
 /// A bad link gets what fits through, and costs the others nothing.
-@Suite(.serialized, .waits(seconds: 40))
+@Suite(.serialized, .waits(seconds: 50))
 enum ThinLink {}
 
 /// Each change of the shared screen, region or window is in the picture.
-@Suite(.serialized, .waits(seconds: 60))
+@Suite(.serialized, .waits(seconds: 80))
 enum Capture {}
 
 /// Other programs receive plain RTP.
-@Suite(.serialized, .waits(seconds: 100))
+@Suite(.serialized, .waits(seconds: 110))
 enum Receive {}
 
 /// Other programs read the bridge.
