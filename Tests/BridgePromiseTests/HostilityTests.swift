@@ -60,6 +60,8 @@ import Testing
             let writer = try scene.swiftPeer("write", "storage=file", "64x64*1", "hold")
             try scene.wait(until: "there is a frame") { writer.value("published") != nil }
             let frames = try #require(scene.frames)
+            // It would put a status of its own in the place of what is planted.
+            try writer.suspend()
             for path in [frames, scene.path + "/status", scene.path + "/writer.lock", scene.path + "/reader.lock"] {
                 for kind in ["link", "pipe", "folder", "foreign", "open"] {
                     let away = scene.path + ".away"
@@ -82,6 +84,7 @@ import Testing
                     #expect(rename(away, path) == 0)
                 }
             }
+            writer.kill(SIGCONT)
             try scene.finish(try scene.peer("read", "frames=1", "seconds=2"), "a reader after all that")
         }
     }

@@ -18,11 +18,18 @@ extension Reach {
             let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
             try web.network.moveSender(to: Self.address, after: pause)
             let before = try browser.framesDecoded
-            try wait(until: "pictures flow: \(web.sender.errorOutput)") {
+            try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
                 try browser.framesDecoded > before + 30
             }
             #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
             counter.stop()
+        }
+
+        /// Each end's view of the path.
+        private static func ends(of web: WebBroadcast, in browser: Browser) -> String {
+            let page = "`${oriel.pc?.isFirst} ${oriel.pc?.connectionState} ${document.documentElement.dataset.state}`"
+            return [try? web.broadcast.run("status").output, try? browser.evaluate(page, as: String.self)]
+                .map { $0 ?? "no answer" }.joined()
         }
 
         /// Janus keeps the session. Who comes later gets a picture, too: what it asks for goes the new way.
