@@ -37,15 +37,6 @@ package enum SoundAnalysis {
         return best
     }
 
-    /// How much a recording is like the quarter of a sound that is found best in it, 0…1. A program without a processor
-    /// for a moment leaves a gap, or stretches what comes next.
-    package static func likeness(ofAQuarterOf sound: [Float], in recording: [Float]) -> Double {
-        let count = sound.count / 4
-        return (0..<4).map { quarter in
-            find(Array(sound[quarter * count..<(quarter + 1) * count]), in: recording)?.correlation ?? 0
-        }.max() ?? 0
-    }
-
     /// The level of one frequency in dB, 0 for a tone of full scale (Goertzel's algorithm, with a Hann window).
     package static func level(of frequency: Double, in samples: [Float], rate: Int = 48_000) -> Double {
         guard samples.count > 1 else { return -.infinity }

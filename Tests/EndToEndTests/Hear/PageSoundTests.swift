@@ -39,7 +39,7 @@ extension Hear {
                     // Up to three seconds later, as on a busy machine.
                     let heard = try recording.sound(lasting: .seconds(start + 4))
                     let since = heard.part(start..<heard.duration).channel()
-                    best = SoundAnalysis.likeness(ofAQuarterOf: sweep.part(0.1..<0.9).channel(), in: since)
+                    best = SoundAnalysis.find(sweep.part(0.1..<0.9).channel(), in: since)?.correlation ?? 0
                     return best > 0.8
                 }
             }

@@ -61,8 +61,8 @@ extension Speak {
                 let heard = try listener.hear(4, web.sender).clip.channel()
                 switch kind {
                 case .chromium:
-                    let sweep = Self.sweep.part(0.1..<0.9).channel()
-                    return SoundAnalysis.likeness(ofAQuarterOf: sweep, in: heard) > 0.6
+                    let found = SoundAnalysis.find(Self.sweep.part(0.1..<0.9).channel(), in: heard)
+                    return found.map { $0.correlation > 0.5 } ?? false
                 // Firefox's own is a tone.
                 case .firefox: return SoundAnalysis.level(in: heard) > -45
                 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Time
 
-@Suite struct NetworkLimitsTests {
+@Suite struct GateLimitsTests {
     /// Who asks for as much as can be for an hour, from one network or one viewer after another of it.
     @Test func nobodyHasAddressesTriedWithoutEnd() {
         var gate = Gate(token: nil, viewerLimit: 50)
