@@ -67,7 +67,7 @@ struct HandOver: ParsableArguments {
             if signals.take() {
                 for name in waiting { _ = try? senders.ask(pid, for: .leave(call: name)) }
                 let names = waiting.joined(separator: ", ")
-                throw Failure(.failed, "interrupted before the sender joined \(names): it gives up")
+                throw Failure(.failed, "interrupted before the sender joined \(names): the request is withdrawn")
             }
         }
         for failure in failures.dropLast() { Console.note(failure.sentence) }
