@@ -9,7 +9,7 @@ extension Reach {
         private static let address = "10.99.0.7"
 
         /// The viewer's address of the sender is gone with the network: nothing but the path itself can tell it of the new one.
-        @Test(arguments: [Browser.Kind.chromium, .firefox], [Duration.zero, .seconds(1)])
+        @Test(arguments: [Browser.Kind.chromium, .firefox], [Duration.zero, .seconds(1), .seconds(25)])
         func aViewerStays(kind: Browser.Kind, pause: Duration) throws {
             let web = try WebBroadcast()
             let counter = try draw("counter", on: web.server, "--fps", "30")
@@ -21,6 +21,7 @@ extension Reach {
             try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
                 try browser.framesDecoded > before + 30
             }
+            try browser.wait(forState: "live")
             #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
             counter.stop()
         }

@@ -106,6 +106,27 @@ extension Watch {
             withExtendedLifetime(proxy) {}
         }
 
+        /// The events go through the proxy, and the picture past it.
+        @Test(arguments: Browser.Kind.allCases)
+        func theSessionOutlivesTheProxy(kind: Browser.Kind) throws {
+            let web = try WebBroadcast("--listen", "127.0.0.1:8080", "--proxy", "127.0.0.0/8")
+            var proxy: WebProxy? = try WebProxy(in: web.network)
+            let browser = try web.open(kind, page: "\(WebProxy.pages[0])#\(WebBroadcast.token)")
+            try browser.wait(forState: "live")
+            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
+            proxy = nil
+            #expect(try web.broadcast.run("pause").code == 0)
+            let before = try browser.framesDecoded
+            try wait(until: "pictures come") { try browser.framesDecoded > before + 2 }
+            #expect(try browser.state == "live", "nothing tells of the pause")
+            proxy = try WebProxy(in: web.network)
+            try browser.wait(forState: "paused")
+            #expect(try web.broadcast.run("resume").code == 0)
+            try browser.wait(forState: "live")
+            #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
+            withExtendedLifetime(proxy) {}
+        }
+
         /// The proxy asks by the name that it knows the sender by, and pages have the proxy's.
         @Test func withoutATokenTheProxysOriginIsAllowed() throws {
             let origin = "http://\(Network.senderAddress):\(WebProxy.port)"

@@ -1,6 +1,6 @@
 // The buttons and keys, and their panels.
 
-import { Refusal } from './session.js';
+import { Refusal } from './sender.js';
 import { listSpeakers, toggleSound } from './sound.js';
 import { toggleStatistics } from './statistics.js';
 import { listMicrophones, toggleTalk } from './talk.js';

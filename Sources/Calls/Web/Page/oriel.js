@@ -1,11 +1,14 @@
-// Watches a broadcast. One turn of `watch` is one connection to the sender: a session with the picture, and a stream of
-// events about the broadcast. When either breaks, the turn ends, and the next one begins a little later.
+// Watches a broadcast. One turn of `watch` is one session with the picture, and streams of events about the broadcast.
+// When the session breaks, or the sender no longer knows it, the turn ends, and the next one begins a little later.
 
 import { setUpControls } from './controls.js';
+import { goesOn } from './doubt.js';
 import { setUpKnock } from './knock.js';
-import { Sender, Session } from './session.js';
+import { Sender } from './sender.js';
+import { Session } from './session.js';
 import { hear as hearSound, showSound } from './sound.js';
 import { noteTalk, setUpTalk, stopTalk, talkIn, tickTalk } from './talk.js';
+import { pause } from './time.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
@@ -108,11 +111,12 @@ async function watch() {
     connection = new AbortController();
     session = new Session(sender);
     session.onpicture = present.bind(null, session);
+    session.ondoubt = isDoubtful => become(isDoubtful ? 'reconnecting' : 'live');
     try {
       await Promise.race([...attend(session, connection.signal), abortion(connection.signal)]);
     } catch (failure) {
       console.info(String(failure));
-      await Promise.race([heed(drop(session), failure), new Promise(resolve => setTimeout(resolve, 1000))]);
+      await Promise.race([heed(drop(session), failure), pause(1000)]);
       // The events continue meanwhile, and give the reason for no picture.
       if (!connection.signal.aborted) await sleep(pauseAfter(failure));
     }
@@ -135,7 +139,7 @@ async function heed(leaving, failure) {
 function attend(session, signal) {
   const joining = session.join();
   const admitted = joining.catch(failure => { if (isDenied(failure)) throw failure; });
-  return [joining.then(() => session.run()), admitted.then(() => followEvents(signal))];
+  return [joining.then(() => session.run()), admitted.then(() => followEvents(session, signal))];
 }
 
 const isDenied = ({ status }) => status === 401 || status === 429;
@@ -144,12 +148,19 @@ const abortion = signal => new Promise((_, reject) => {
   signal.addEventListener('abort', () => reject(signal.reason));
 });
 
-async function followEvents(signal) {
-  try {
-    await sender.followEvents(signal, hear);
-  } catch (failure) {
-    if (!signal.aborted && source !== 'stopped') source = null;
-    throw failure;
+/// The events may end before the session, as when the sender comes to another network, and are followed anew.
+async function followEvents(session, signal) {
+  for (;;) {
+    try {
+      await sender.followEvents(signal, hear);
+    } catch (failure) {
+      if (signal.aborted || source === 'stopped') throw failure;
+      if (isDenied(failure) || !await goesOn(session, true)) {
+        source = null;
+        throw failure;
+      }
+      await pause(1000);
+    }
   }
 }
 

@@ -1,68 +1,10 @@
-// The page's view of the sender: its requests, its events, and a session by WHEP (draft-ietf-wish-whep-04).
+// A session with the sender by WHEP (draft-ietf-wish-whep-04).
 
+import { goesOn } from './doubt.js';
 import { iceServersOf } from './ice-servers.js';
 import { PictureWatch } from './picture.js';
 import { buffered } from './playback.js';
-
-export class Refusal extends Error {
-  constructor(response, sentence) {
-    super(sentence);
-    this.status = response.status;
-    this.reason = response.headers.get('Oriel-Reason');
-    this.retryAfter = Number(response.headers.get('Retry-After')) * 1000 || null;
-  }
-}
-
-/// By this key, the sender recognizes a viewer that it has let in.
-const viewerKey = (() => {
-  const name = 'oriel-viewer';
-  const fresh = crypto.getRandomValues(new Uint32Array(4)).join('');
-  try {
-    const known = localStorage.getItem(name) ?? fresh;
-    localStorage.setItem(name, known);
-    return known;
-  } catch {                 // storage is blocked: the key is this page's only
-    return fresh;
-  }
-})();
-
-/// The sender, with one token.
-export class Sender {
-  knock = null;             // `{ name, note }` of a viewer that asks to be let in
-
-  constructor(token) {
-    this.token = token;
-  }
-
-  async request(path, options = {}) {
-    const authorization = this.token && { Authorization: `Bearer ${this.token}` };
-    const headers = { ...options.headers, ...authorization, 'Oriel-Viewer': viewerKey };
-    const response = await fetch(path, { cache: 'no-store', ...options, headers });
-    if (!response.ok) throw new Refusal(response, await response.text());
-    return response;
-  }
-
-  /// Reads the events by fetch, because EventSource cannot send the token. Ends only by throwing.
-  async followEvents(signal, hear) {
-    const response = await within(10_000, this.request('api/events', { signal }));
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let text = ''; ;) {
-      const { done, value } = await within(40_000, reader.read());      // a comment is due every 15 s
-      if (done) throw new Error('The sender has gone.');
-      const events = (text + value).split('\n\n');
-      text = events.pop();
-      for (const event of events) {
-        if (event.startsWith('data:')) hear(JSON.parse(event.slice(5)));
-      }
-    }
-  }
-}
-
-function within(milliseconds, promise) {
-  let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(reject, milliseconds, new DOMException('No answer.', 'TimeoutError')); });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
+import { within } from './time.js';
 
 /// A finite number, or null.
 const known = number => Number.isFinite(number) ? number : null;
@@ -80,6 +22,7 @@ export class Session {
   pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', iceCandidatePoolSize: 1 });
   firstFrameAt = null;
   onpicture = () => {};     // called when there is a picture
+  ondoubt = () => {};       // called with true while it is unclear whether this session goes on, and with false if it does
   picture = new PictureWatch();
   candidates = [];
   answered = new Promise(done => { this.noteAnswer = done; });      // once the sender's answer is applied
@@ -147,36 +90,43 @@ export class Session {
     await this.failure();
   }
 
+  /// Ends only by throwing.
   failure() {
     return new Promise((_, reject) => {
       const lost = () => reject(new Error('The connection is lost.'));
+      const doubt = async () => { if (!await goesOn(this, false)) lost(); };
       setTimeout(() => { if (!this.firstFrameAt) lost(); }, 10_000);
-      this.watchForSilence(lost);
+      this.watchForSilence(doubt);
       let patience;
       this.receiver.transport.onstatechange = event => {
         if (event.target.state === 'closed') lost();
       };
       this.pc.onconnectionstatechange = () => {
         clearTimeout(patience);
-        if (this.pc.connectionState === 'failed') lost();
-        if (this.pc.connectionState === 'disconnected') patience = setTimeout(lost, 2000);
+        if (this.pc.connectionState === 'failed') doubt();
+        if (this.pc.connectionState === 'disconnected') patience = setTimeout(doubt, 2000);
       };
     });
   }
 
   /// A picture at rest brings packets once a second too. A viewer on a new network may wait in vain while ICE finds no
   /// fault, as the sender uses the old path.
-  watchForSilence(lost) {
+  watchForSilence(doubt) {
     let packets = 0, since = performance.now();
     const watch = setInterval(async () => {
       if (this.left) return clearInterval(watch);
-      const report = await this.receiver.getStats();
-      const inbound = [...report.values()].find(entry => entry.type === 'inbound-rtp') ?? {};
+      const inbound = await this.inbound();
       this.picture.count(inbound);
       const received = inbound.packetsReceived ?? 0;
       if (received !== packets || !this.firstFrameAt) [packets, since] = [received, performance.now()];
-      else if (performance.now() - since > 5000) lost();
+      else if (performance.now() - since > 5000) doubt();
     }, 1000);
+  }
+
+  /// The browser's statistics of the picture's stream.
+  async inbound() {
+    const report = await this.receiver.getStats();
+    return [...report.values()].find(entry => entry.type === 'inbound-rtp') ?? {};
   }
 
   /// Sends the candidates of 50 ms as one fragment (RFC 8840). A lost fragment does no harm: this side's checks make
@@ -226,11 +176,13 @@ export class Session {
     return leaving.then(() => null, ({ reason }) => reason ?? null);
   }
 
+  /// The sender's facts about this session.
+  get report() { return `api/viewers/${this.resource.pathname.split('/').pop()}`; }
+
   /// The sender's facts about the link to this page; null if unknown.
   async link() {
-    const name = this.resource?.pathname.split('/').pop();
     try {
-      return name ? await (await this.sender.request(`api/viewers/${name}`)).json() : null;
+      return this.resource ? await (await this.sender.request(this.report)).json() : null;
     } catch {
       return null;
     }
