@@ -65,10 +65,13 @@ struct ColourChart {
         fileprivate(set) var area = 0.0
         /// Of a pixel, at the most.
         fileprivate(set) var pixel = 0
-        private(set) var description = "nothing off"
+        private var places = (area: "nothing off", pixel: "nothing off")
+
+        var description: String { "\(places.area); \(places.pixel)" }
 
         fileprivate mutating func note(area: Double, pixel: Int, _ place: @autoclosure () -> String) {
-            if area > self.area || pixel > self.pixel { description = place() }
+            if area > self.area { places.area = place() }
+            if pixel > self.pixel { places.pixel = place() }
             self.area = max(self.area, area)
             self.pixel = max(self.pixel, pixel)
         }

@@ -9,7 +9,7 @@ extension Reach {
         private static let address = "10.99.0.7"
 
         /// The viewer's address of the sender is gone with the network: nothing but the path itself can tell it of the new one.
-        @Test(arguments: [Browser.Kind.chromium, .firefox], [Duration.zero, .seconds(1), .seconds(25)])
+        @Test(arguments: [Browser.Kind.chromium, .firefox], [Duration.zero, .seconds(1), .seconds(10)])
         func aViewerStays(kind: Browser.Kind, pause: Duration) throws {
             let web = try WebBroadcast()
             let counter = try draw("counter", on: web.server, "--fps", "30")
