@@ -183,7 +183,8 @@ import Testing
                 return reader.words("size").last == "128x64"
             }
             #expect(reader.words("damage") == [])
-            #expect(scene.files().count == 6, "\(scene.files())")
+            // The writer makes the spare of its status anew each time that it has used it.
+            try scene.wait(until: "there are the files of one writer: \(scene.files())") { scene.files().count == 6 }
             last.kill(SIGKILL)
         }
     }
