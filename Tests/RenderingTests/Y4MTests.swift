@@ -26,6 +26,9 @@ import Time
         "YUV4MPEG2 W16 H8 F30:1 Ip A1:1 C420mpeg2 XYSCSS=420MPEG2 XCOLORRANGE=LIMITED\n".utf8
     )
 
+    /// As Oriel does at its start: a writer may lose its reader at any time.
+    init() { signal(SIGPIPE, SIG_IGN) }
+
     /// Pictures of another size are scaled to the first one's, with bars.
     @Test func aFileHasOneSize() throws {
         let folder = try TemporaryDirectory()
@@ -110,8 +113,6 @@ import Time
     }
 
     @Test func aReaderThatGoesIsTold() throws {
-        // As Oriel does at its start. The output may write as soon as it exists.
-        signal(SIGPIPE, SIG_IGN)
         let told = Mutex<SystemError?>(nil)
         let pipe = try Pipe()
         let output = try Y4MOutput(to: FileDescriptor(taking: dup(pipe.writing.raw)), onSizeChange: .scales) { error in
