@@ -46,6 +46,7 @@ let package = Package(
             dependencies: ["Configuration", "Helpers", "JSON", "Posix", "Time"],
             swiftSettings: swift
         ),
+        .target(name: "Containers", dependencies: ["Media", "Time"], swiftSettings: safe),
         .target(
             name: "Asking",
             dependencies: ["Access", "Control", "Helpers", "JSON", "Posix", "Time"],
@@ -381,6 +382,11 @@ let package = Package(
         .testTarget(
             name: "SupervisingTests",
             dependencies: ["Posix", "Supervising", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "ContainersTests",
+            dependencies: ["Containers", "Media", "Posix", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),
