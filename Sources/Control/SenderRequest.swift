@@ -17,4 +17,6 @@ package enum SenderRequest: ControlRequest, Equatable {
     /// everybody on the machine can read a command line.
     case add(call: String, settings: [String: String])
     case leave(call: String)
+    /// From now on, `FeedMessage`s come over the connection, in place of a reply.
+    case subscribe
 }

@@ -20,6 +20,23 @@ extension FileDescriptor {
     }
 }
 
+extension FileDescriptor {
+    /// Sends on a non-blocking socket as much as it takes now. Returns 0 if that is nothing.
+    ///
+    /// - Throws: `EPIPE` or `ECONNRESET` if the other side has gone.
+    package func sendAvailable(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+        let raw = raw
+        do throws(SystemError) {
+            return try check("send") {
+                bytes.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            }
+        } catch {
+            guard error.code == EAGAIN else { throw error }
+            return 0
+        }
+    }
+}
+
 /// A pipe. The caller closes both ends. No started program inherits one.
 package func openPipe() throws(SystemError) -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]

@@ -3,6 +3,13 @@ import Time
 
 /// Replies to lines that other processes of the machine send to a socket, one by one, on a thread of its own.
 package final class LineServer: Sendable {
+    package enum Reply {
+        case line(String)
+        case nothing
+        /// The connection is used for more than a reply.
+        case taken(by: (consuming sending FileDescriptor) -> Void)
+    }
+
     /// The longest time for a client's line.
     private static let requestTime = Duration.seconds(1)
     /// The longest time for a client to read its reply. A client of several servers may wait for a hanging one first.
@@ -11,7 +18,7 @@ package final class LineServer: Sendable {
 
     private let listener: LocalListener
     private let limit: Int
-    private let reply: @Sendable (String) -> String?
+    private let reply: @Sendable (String) -> Reply
     private let end: EventSignal
     private let thread = Mutex<Thread?>(nil)
 
@@ -20,11 +27,11 @@ package final class LineServer: Sendable {
     /// - Parameters:
     ///   - listener: made before the process gave up making Unix sockets.
     ///   - limit: bytes of the longest line.
-    ///   - reply: called on the thread; must not wait long. Nil for no reply.
+    ///   - reply: called on the thread; must not wait long.
     package init(
         _ listener: consuming sending LocalListener,
         limit: Int,
-        reply: @escaping @Sendable (String) -> String?
+        reply: @escaping @Sendable (String) -> Reply
     ) throws(SystemError) {
         end = try EventSignal()
         self.listener = listener
@@ -48,13 +55,16 @@ package final class LineServer: Sendable {
         }
     }
 
-    private func serve(_ asker: borrowing LineChannel) throws {
+    private func serve(_ asker: consuming LineChannel) throws {
         let line = try asker.receive(limit: limit, until: MonotonicClock.now() + Self.requestTime)
         // The request of a client that has given up is not performed later, as after a SIGSTOP of this process.
         if asker.isAbandoned { return }
         let deadline: Instant = MonotonicClock.now() + Self.replyTime
-        guard let reply = reply(line) else { return }
-        try asker.send(reply, until: deadline)
+        switch reply(line) {
+        case .line(let line): try asker.send(line, until: deadline)
+        case .nothing: break
+        case .taken(let take): take(asker.release())
+        }
     }
 
     /// Ends the thread. Further calls do nothing.

@@ -100,6 +100,9 @@ package struct LineChannel: ~Copyable, Sendable {
         }
     }
 
+    /// The connection itself, which does not block.
+    package consuming func release() -> FileDescriptor { socket }
+
     /// Whether the other side has closed its end, and reads no answer any more.
     package var isAbandoned: Bool {
         var item = pollfd(fd: socket.raw, events: 0, revents: 0)

@@ -14,6 +14,7 @@ import Talk
 /// A sender in its sandbox. It sends into any number of calls, which share the encode where they take the same rendition.
 struct Publisher: ~Copyable {
     private let calls: CallRegistry
+    private let feeds: RecordingFeeds
     private let commands: SenderCommands
     private let access: AccessControl
     private let status: WebStatus
@@ -45,6 +46,9 @@ struct Publisher: ~Copyable {
         let calls = CallRegistry(network, endowment.kinds, access: access, events, sinks: sinks)
         ends.add { calls.close() }
         try calls.begin(endowment.calls, receiver: rendered.receiver)
+        let directory = endowment.directory
+        let feeds = RecordingFeeds(media, sinks: sinks) { try FrameReader(directory: directory) }
+        ends.add { feeds.close() }
         let commands = SenderCommands(calls, access: access, talk: people.talk)
         access.begin(
             AccessControl.Outlets(wake: sinks.bell.ring) { event in
@@ -59,11 +63,11 @@ struct Publisher: ~Copyable {
             }
         )
         try people.asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
-        (self.calls, self.commands, self.access) = (calls, commands, access)
+        (self.calls, self.feeds, self.commands, self.access) = (calls, feeds, commands, access)
         (self.status, self.events, log) = (status, events, endowment.log)
         if let listener = endowment.listener {
             do {
-                let control = try LineServer(answering: listener, commands.reply)
+                let control = try LineServer(answering: listener, taking: feeds.taker, commands.reply)
                 ends.add { control.close() }
             } catch {
                 Endowment.noteNoCommands(error)
@@ -83,10 +87,11 @@ struct Publisher: ~Copyable {
     ///
     /// - Throws: the end of the last call, if it was not left.
     mutating func run(until signals: borrowing TerminationSignals) throws -> SenderLoop.End {
-        let (calls, commands, access) = (calls, commands, access)
+        let (calls, feeds, commands, access) = (calls, feeds, commands, access)
         let (status, events, log) = (status, events, log)
         let end = try loop.run(until: signals, orWhen: { calls.areOver }) { condition in
             status.note(condition)
+            feeds.look()
             events.tell(CallEvent(condition))
         } also: {
             access.turn()

@@ -70,6 +70,8 @@ final class SenderCommands: Sendable {
         case .forget(let name): return forget(name)
         case .add(let call, let settings): return reply { try calls.begin(call, settings) }
         case .leave(let call): return reply { try calls.leave(named: call) }
+        // It never comes here (`Publisher`).
+        case .subscribe: return .refused(reason: "this sender has no recordings")
         case .setBitrate(let bitrate):
             guard Bitrate.range ~= bitrate else { return .refused(reason: "\(bitrate) bits a second are out of range") }
             calls.sinks.setTarget(bitrate)

@@ -86,6 +86,12 @@ package final class Sinks: Sendable {
         return sum
     }
 
+    /// Whether one of some sinks wants a rendition now.
+    package func isWanted(_ rendition: Rendition.ID, by isMeant: (any MediaSink) -> Bool) -> Bool {
+        let now: Instant = MonotonicClock.now()
+        return all.contains { isMeant($0) && $0.demand(for: rendition, at: now).isWanted }
+    }
+
     /// Lends a frame to each sink in turn, without a copy. A sink must not wait here: a slow one needs a queue and a
     /// thread of its own.
     func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {

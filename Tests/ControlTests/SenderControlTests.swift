@@ -31,7 +31,7 @@ import Time
             return switch request {
             case .status: .status(report: Self.status)
             case .kick(let viewer): viewer == 7 ? .done() : .refused(reason: "no viewer \(viewer) looks in")
-            case .talk, .accept, .reject, .forget, .setBitrate, .add, .leave: .done()
+            case .talk, .accept, .reject, .forget, .setBitrate, .add, .leave, .subscribe: .done()
             }
         }
         let requests: [SenderRequest] = [

@@ -149,6 +149,11 @@ bool posix_memory_is_sealed(int descriptor);
 /// when it is freed.
 void posix_memory_return(int size);
 
+/// Renames a file of a directory, unless the new name is taken (EEXIST). Returns -1 with errno set on failure.
+int posix_rename_new(int directory, const char *from, const char *to);
+/// Reserves blocks for a part of a file, beyond its end too, which stays. Returns -1 with errno set on failure.
+int posix_reserve(int descriptor, off_t offset, off_t length);
+
 /// Gives a Unix socket a name in the file system. Returns -1 with errno set on failure.
 int posix_bind_path(int socket, const char *path);
 /// Connects a Unix socket to one in an open directory. Returns -1 with errno set on failure: ENOTSOCK if the name is a

@@ -1,25 +1,25 @@
-import FrameBridge
+package import FrameBridge
 import Posix
-import Time
+package import Time
 
-/// Decides which sound of a broadcast may be sent: none while it is paused, and none from before. For one thread.
-struct BroadcastPauses: ~Copyable {
+/// Decides what of a broadcast may be sent: nothing while it is paused, and nothing from before. For one thread.
+package struct BroadcastPauses: ~Copyable {
     private var broadcast: FrameReader
     /// Whether the last thorough look found a capture process.
     private var isLive = false
-    private(set) var isPaused = false
+    package private(set) var isPaused = false
     /// The beginning of the broadcast's present state. A pause that was not seen moves it, too.
     private var stateSince: Instant?
 
-    init(of broadcast: consuming FrameReader) { self.broadcast = broadcast }
+    package init(of broadcast: consuming FrameReader) { self.broadcast = broadcast }
 
-    /// Earlier sound is not sent any more; nil for no limit.
-    var horizon: Instant? { [broadcast.horizon.instant, stateSince].compactMap(\.self).max() }
+    /// What was captured earlier is not sent any more; nil for no limit.
+    package var horizon: Instant? { [broadcast.horizon.instant, stateSince].compactMap(\.self).max() }
 
     /// Looks at the broadcast. If a capture process dies while paused, the broadcast stays paused.
     ///
     /// - Parameter isThorough: whether to ask the kernel too. Shortly after that, shared memory has all news.
-    mutating func look(isThorough: Bool) {
+    package mutating func look(isThorough: Bool) {
         if !isThorough, isLive, let (state, since) = broadcast.glance() { return note(state, since: since) }
         guard let state = stateByLiveness() else {
             isLive = false

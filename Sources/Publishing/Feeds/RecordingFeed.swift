@@ -1,0 +1,201 @@
+import Control
+import FrameBridge
+import Media
+import Posix
+import Sender
+import Synchronization
+import Time
+
+/// The encoded pictures and sound of this sender, for one recorder, over its connection to the socket for commands.
+///
+/// The encoders' threads send what the connection takes at once. A thread of the feed sends the rest, and reads the recorder's requests.
+final class RecordingFeed: MediaSink {
+    /// The recorder's request for a keyframe.
+    static let keyframe = UInt8(ascii: "K")
+
+    private let media: SentMedia
+    /// Whether other sinks want a rendition.
+    private let isUsed: @Sendable (Rendition.ID) -> Bool
+    private let socket: FileDescriptor
+    private let wake: EventSignal
+    private let ended: @Sendable (RecordingFeed) -> Void
+    private let state: Mutex<State>
+    private let waker = Mutex<(@Sendable () -> Void)?>(nil)
+    private let thread = Mutex<Thread?>(nil)
+
+    private struct State: ~Copyable {
+        var pauses: BroadcastPauses
+        var queue = FeedQueue()
+        var rendition: Rendition
+        /// Since when a keyframe is wanted.
+        var keyframeAt: Instant?
+        var isPaused = false
+        var horizon: Instant?
+        var isClosed = false
+        /// Whether the feed's thread waits until the connection takes more.
+        var isWaiting = false
+    }
+
+    /// Sends to a recorder from now on.
+    ///
+    /// - Parameters:
+    ///   - socket: a non-blocking connection.
+    ///   - broadcast: for its pauses.
+    ///   - ended: called once, when the recorder has gone.
+    init(
+        to socket: consuming sending FileDescriptor,
+        _ media: SentMedia,
+        of broadcast: consuming sending FrameReader,
+        isUsed: @escaping @Sendable (Rendition.ID) -> Bool,
+        ended: @escaping @Sendable (RecordingFeed) -> Void
+    ) throws {
+        (self.media, self.isUsed, self.ended) = (media, isUsed, ended)
+        self.socket = socket
+        wake = try EventSignal()
+        let first = media.renditions.first { isUsed($0.id) } ?? media.renditions[0]
+        state = Mutex(State(pauses: BroadcastPauses(of: broadcast), rendition: first))
+        let now: Instant = MonotonicClock.now()
+        state.withLock { state in
+            state.keyframeAt = now
+            state.queue.append(.begin(version: FeedMessage.version, offersSound: media.offersSound()))
+            look(&state, isThorough: true)
+        }
+        try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
+    }
+
+    /// Ends the connection and the thread.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wake.set()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    /// The broadcast's condition has changed.
+    func look() {
+        state.withLock { state in
+            look(&state, isThorough: true)
+            flush(&state)
+        }
+    }
+
+    // MARK: - The sender's side
+
+    func setWaker(_ wake: @escaping @Sendable () -> Void) { waker.withLock { $0 = wake } }
+
+    func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
+        state.withLock { state in
+            guard state.rendition.id == rendition, !state.isClosed else { return .none }
+            var demand = Demand(isWanted: true)
+            demand.keyframeAt = state.keyframeAt ?? (state.queue.needsKeyframe ? now : nil)
+            return demand
+        }
+    }
+
+    func prefer(_ rendition: Rendition) {
+        guard rendition.rung == 0 else { return }
+        state.withLock { state in
+            // What is encoded already costs nothing.
+            guard rendition.id != state.rendition.id, isUsed(rendition.id) || !isUsed(state.rendition.id) else {
+                return
+            }
+            state.rendition = rendition
+            state.keyframeAt = MonotonicClock.now()
+        }
+        waker.withLock { $0 }?()
+    }
+
+    func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame) {
+        let content = bytes.withUnsafeBufferPointer { Array($0) }
+        state.withLock { state in
+            guard frame.rendition == state.rendition.id, !state.isClosed else { return }
+            look(&state, isThorough: false)
+            defer { flush(&state) }
+            guard !state.isPaused, state.horizon.map({ frame.captureTime >= $0 }) ?? true else { return }
+            let picture = FeedPicture(
+                codec: state.rendition.codec,
+                isKeyframe: frame.isKeyframe,
+                width: frame.dimensions.width,
+                height: frame.dimensions.height,
+                shownAt: frame.capturedAt,
+                captureTime: frame.captureTime
+            )
+            let isTaken = state.queue.append(.picture(picture, content))
+            if isTaken, frame.isKeyframe { state.keyframeAt = nil }
+        }
+    }
+
+    func soundDemand(at now: Instant) -> SoundDemand { SoundDemand(isWanted: state.withLock { !$0.isClosed }) }
+
+    func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
+        let content = packet.withUnsafeBufferPointer { Array($0) }
+        state.withLock { state in
+            guard !state.isPaused, !state.isClosed else { return }
+            state.queue.append(.sound(content, at: sound.capturedAt))
+            flush(&state)
+        }
+    }
+
+    // MARK: - Under the lock
+
+    /// Tells of a pause, and of the horizon, before any picture from after it.
+    private func look(_ state: inout State, isThorough: Bool) {
+        state.pauses.look(isThorough: isThorough)
+        let (isPaused, horizon) = (state.pauses.isPaused, media.horizon())
+        if horizon != state.horizon, let horizon { state.queue.append(.horizon(horizon)) }
+        if isPaused != state.isPaused {
+            state.queue.append(.paused(isPaused, since: state.pauses.horizon ?? MonotonicClock.now()))
+            if !isPaused { state.keyframeAt = MonotonicClock.now() }
+        }
+        (state.isPaused, state.horizon) = (isPaused, horizon)
+    }
+
+    /// Sends what the connection takes, unless the feed's thread waits to do that.
+    private func flush(_ state: inout State) {
+        if state.isWaiting { return }
+        drain(&state)
+        state.isWaiting = !state.queue.isEmpty || state.isClosed
+        if state.isWaiting { wake.set() }
+    }
+
+    private func drain(_ state: inout State) {
+        do { try state.queue.drain { try socket.sendAvailable($0) } } catch { state.isClosed = true }
+    }
+
+    // MARK: - The feed's thread
+
+    private func run() {
+        var items = [PollItem(wake.raw), PollItem(socket.raw)]
+        var requests = [UInt8](repeating: 0, count: 64)
+        while true {
+            let (isClosed, isBlocked) = state.withLock { state in
+                drain(&state)
+                state.isWaiting = !state.queue.isEmpty
+                return (state.isClosed, state.isWaiting)
+            }
+            if isClosed { break }
+            items[1].wantsWrite = isBlocked
+            // `poll` fails only for want of kernel memory, and then the next round tries again.
+            try? poll(&items, until: nil)
+            if items[0].isReadable { wake.clear() }
+            if items[1].isReadable, !receive(&requests) { break }
+        }
+        state.withLock { $0.isClosed = true }
+        ended(self)
+    }
+
+    /// Returns false once the recorder has gone.
+    private func receive(_ requests: inout [UInt8]) -> Bool {
+        let raw = socket.raw
+        do {
+            let count = try requests.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
+            guard let count else { return true }
+            if requests.prefix(count).contains(Self.keyframe) {
+                state.withLock { state in state.keyframeAt = state.keyframeAt ?? MonotonicClock.now() }
+                waker.withLock { $0 }?()
+            }
+            return count > 0
+        } catch {
+            return false
+        }
+    }
+}

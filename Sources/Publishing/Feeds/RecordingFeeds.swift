@@ -1,0 +1,76 @@
+import Control
+import FrameBridge
+import Helpers
+import Media
+import Posix
+import Sender
+import Synchronization
+
+/// The recorders that have subscribed to this sender. Any thread may use this. Close it once.
+final class RecordingFeeds: Sendable {
+    private struct State {
+        var members: [RecordingFeed] = []
+        /// The number of the feeds that there were.
+        var count = 0
+        var isClosed = false
+    }
+
+    private let media: SentMedia
+    private let sinks: Sinks
+    private let reader: @Sendable () throws -> FrameReader
+    private let state = Mutex(State())
+
+    /// - Parameter reader: makes a further reader of the broadcast.
+    init(_ media: SentMedia, sinks: Sinks, reader: @escaping @Sendable () throws -> FrameReader) {
+        (self.media, self.sinks, self.reader) = (media, sinks, reader)
+    }
+
+    /// Whether there was a recorder, and all have gone.
+    var areOver: Bool { state.withLock { $0.count > 0 && $0.members.isEmpty } }
+
+    /// Whether a recorder gets anything now.
+    var isRecording: Bool { state.withLock { !$0.members.isEmpty } }
+
+    /// Takes the connection of a recorder that subscribes; nil for any other request.
+    @Sendable func taker(_ request: SenderRequest) -> ((consuming sending FileDescriptor) -> Void)? {
+        guard request == .subscribe else { return nil }
+        return { socket in
+            do { try self.begin(to: socket) } catch { Console.note("a recorder gets nothing: \(error)") }
+        }
+    }
+
+    /// Sends to a recorder from now on, until it goes.
+    private func begin(to socket: consuming sending FileDescriptor) throws {
+        let sinks = sinks
+        let feed = try RecordingFeed(to: socket, media, of: try reader()) { [weak self] rendition in
+            self?.isUsed(rendition) ?? false
+        } ended: { [weak self] feed in
+            sinks.remove(feed)
+            self?.state.withLock { $0.members.removeAll { $0 === feed } }
+            sinks.bell.ring()
+        }
+        let isClosed = state.withLock { state in
+            state.members.append(feed)
+            state.count += 1
+            return state.isClosed
+        }
+        sinks.add(feed)
+        if isClosed { feed.close() }
+    }
+
+    /// Whether others than recorders want a rendition.
+    private func isUsed(_ rendition: Rendition.ID) -> Bool {
+        sinks.isWanted(rendition) { !($0 is RecordingFeed) }
+    }
+
+    /// The broadcast's condition has changed.
+    func look() { for feed in state.withLock(\.members) { feed.look() } }
+
+    func close() {
+        let members = state.withLock { state in
+            state.isClosed = true
+            return state.members
+        }
+        for feed in members { feed.close() }
+    }
+}
