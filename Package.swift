@@ -36,7 +36,7 @@ let package = Package(
             dependencies: [
                 "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "Credentials",
                 "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix", "Publishing", "Rendering",
-                "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
+                "Recording", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -44,6 +44,11 @@ let package = Package(
         .target(
             name: "Supervising",
             dependencies: ["Configuration", "Helpers", "JSON", "Posix", "Time"],
+            swiftSettings: swift
+        ),
+        .target(
+            name: "Recording",
+            dependencies: ["Containers", "Control", "FrameBridge", "JSON", "Media", "Posix", "Time"],
             swiftSettings: swift
         ),
         .target(name: "Containers", dependencies: ["Media", "Time"], swiftSettings: safe),
@@ -387,6 +392,11 @@ let package = Package(
         .testTarget(
             name: "ContainersTests",
             dependencies: ["Containers", "Media", "Posix", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "RecordingTests",
+            dependencies: ["Containers", "Control", "Media", "Posix", "Recording", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),

@@ -187,3 +187,30 @@ package struct SoundProcessSettings: ProcessSettings, Equatable {
     /// - Parameter broadcast: its folder.
     package init(of broadcast: String) { self.broadcast = broadcast }
 }
+
+package struct RecorderProcessSettings: ProcessSettings, Equatable {
+    package var broadcast: String
+    /// Of the broadcast, for the names of files.
+    package var name: String
+    package var folder: String
+    /// The name of the first file, without the ending; nil for names by the date.
+    package var base: String?
+    /// Seconds after which a file ends; nil for no limit.
+    package var segmentSeconds: Int?
+    /// Bytes after which a file ends; nil for no limit.
+    package var segmentBytes: UInt64?
+    /// Recordings that are older go; nil keeps them.
+    package var keptSeconds: Int?
+    /// The oldest ones go beyond so many bytes of all; nil for no limit.
+    package var keptBytes: UInt64?
+    /// Bytes of the disk that stay free.
+    package var reservedBytes: UInt64 = 0
+    package var goesOn = false
+
+    /// - Parameters:
+    ///   - broadcast: its folder.
+    ///   - folder: that of the files.
+    package init(of broadcast: String, name: String, into folder: String) {
+        (self.broadcast, self.name, self.folder) = (broadcast, name, folder)
+    }
+}

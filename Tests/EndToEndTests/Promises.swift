@@ -32,6 +32,10 @@ enum Hear {}
 @Suite(.serialized, .waits(seconds: 150))
 enum Speak {}
 
+/// What was shown is kept, whatever dies.
+@Suite(.serialized, .waits(seconds: 60))
+enum Keep {}
+
 /// Nobody sees what was paused.
 @Suite(.serialized, .waits(seconds: 30))
 enum Pause {}

@@ -1,0 +1,44 @@
+import Control
+import Glibc
+import JSON
+import Posix
+import Time
+
+/// A recorder's connection to a sender, which is not trusted.
+struct FeedConnection: ~Copyable {
+    /// Bytes that are read before anything else is done: a sender that sends without end must not keep the recorder.
+    private static let mostAtOnce = 1 << 20
+    private static let requestTime = Duration.seconds(1)
+    private static let keyframe = UInt8(ascii: "K")
+
+    private let socket: FileDescriptor
+    private var decoder = FeedDecoder()
+    private var buffer = [UInt8](repeating: 0, count: 65_536)
+
+    /// Subscribes.
+    init(_ socket: consuming FileDescriptor) throws {
+        self.socket = socket
+        let line = Array((try SenderRequest.subscribe.jsonLine() + "\n").utf8)
+        guard try self.socket.sendAvailable(line[...]) == line.count else { throw SystemError("send", code: EAGAIN) }
+    }
+
+    var raw: Int32 { socket.raw }
+
+    /// Asks for a keyframe. A request that has no room is lost; so is the recorder then.
+    func requestKeyframe() { _ = try? socket.sendAvailable([Self.keyframe]) }
+
+    /// The messages that have come.
+    ///
+    /// - Throws: if the sender has gone, or sends what no sender does.
+    mutating func receive(_ take: (FeedMessage) -> Void) throws {
+        var count = 0
+        while count < Self.mostAtOnce {
+            let read = try buffer.withUnsafeMutableBytes { try readAvailable(from: socket.raw, into: $0) }
+            guard let read else { return }
+            if read == 0 { throw SystemError("recv", code: ECONNRESET) }
+            count += read
+            decoder.take(buffer[..<read])
+            while let message = try decoder.next() { take(message) }
+        }
+    }
+}

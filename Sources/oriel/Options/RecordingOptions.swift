@@ -1,0 +1,78 @@
+import ArgumentParser
+import Configuration
+
+/// A time, or a number of bytes: `90s`, `1h`, `500M`, `2G`.
+enum TimeOrSize: ExpressibleByArgument, Equatable {
+    case seconds(Int)
+    case bytes(UInt64)
+
+    private static let times: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    private static let sizes: [Character: UInt64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+
+    init?(argument: String) {
+        guard let unit = argument.last, let number = UInt64(argument.dropLast()), 1...1_000_000 ~= number else {
+            return nil
+        }
+        if let seconds = Self.times[unit] {
+            self = .seconds(Int(number) * seconds)
+        } else if let bytes = Self.sizes[unit] {
+            self = .bytes(number * bytes)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// What a recorder writes, and where.
+struct RecordingOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Begin another file after a time (s, m, h, d) or a size (K, M, G, T); may be given once for each.",
+            valueName: "1h|2G"
+        )
+    )
+    var segment: [TimeOrSize] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Remove recordings that are older than a time, or the oldest ones beyond a size of all; may be given once for each.",
+            valueName: "7d|20G"
+        )
+    )
+    var keep: [TimeOrSize] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave this much of the disk free: the oldest recordings go, and if that is not enough, recording waits.",
+            valueName: "1G"
+        )
+    )
+    var reserve: TimeOrSize?
+
+    func validate() throws {
+        for (name, values) in [("--segment", segment), ("--keep", keep)] {
+            let times = values.count { if case .seconds = $0 { true } else { false } }
+            if times > 1 || values.count - times > 1 {
+                throw ValidationError("\(name) takes one time and one size: leave the others out.")
+            }
+        }
+        if case .seconds = reserve { throw ValidationError("--reserve takes a size: give one such as 1G.") }
+    }
+
+    /// Changes settings of a recorder.
+    func apply(to settings: inout RecorderProcessSettings) {
+        for limit in segment {
+            switch limit {
+            case .seconds(let seconds): settings.segmentSeconds = seconds
+            case .bytes(let bytes): settings.segmentBytes = bytes
+            }
+        }
+        for limit in keep {
+            switch limit {
+            case .seconds(let seconds): settings.keptSeconds = seconds
+            case .bytes(let bytes): settings.keptBytes = bytes
+            }
+        }
+        if case .bytes(let bytes) = reserve { settings.reservedBytes = bytes }
+    }
+}

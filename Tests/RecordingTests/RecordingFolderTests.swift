@@ -1,0 +1,147 @@
+import Containers
+import Glibc
+import Media
+import Posix
+import TestSupport
+import Testing
+import Time
+
+@testable import Recording
+
+@Suite struct RecordingFolderTests {
+    private let directory: TemporaryDirectory
+    private let folder: RecordingFolder
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        folder = try RecordingFolder(directory.path)
+    }
+
+    @Test func aFileHasItsNameOnceItIsWhole() throws {
+        var begun = try begin("demo")
+        try begun.addPictures()
+        #expect(names == ["demo.webm.part"])
+        let name = try begun.end()
+        #expect(name == "demo.webm")
+        #expect(names == ["demo.webm"])
+    }
+
+    @Test func aNameThatIsTakenGetsANumber() throws {
+        try write("demo.webm", "another")
+        try write("demo-2.webm.part", "and another")
+        let name = try begin("demo").file.name
+        #expect(name == "demo-3.webm")
+        #expect(try read("demo.webm") == "another")
+    }
+
+    /// Nothing that was there is lost.
+    @Test func aNameThatIsTakenMeanwhileStays() throws {
+        var begun = try begin("demo")
+        try begun.addPictures()
+        try write("demo.webm", "another")
+        let name = try begun.end()
+        #expect(name == "demo-2.webm")
+        #expect(try read("demo.webm") == "another")
+    }
+
+    @Test func whatADeadRecorderLeftIsMended() throws {
+        do {
+            var begun = try begin("demo")
+            try begun.addPictures()
+            // A part of a block, as of a recorder that was killed.
+            try begun.file.append([0xA3, 0x90], [1, 2, 3])
+        }
+        _ = try begin("empty")
+        try write("mine.webm.part", "a text that somebody has called so")
+        mkdir(directory.file("folder.webm.part"), 0o700)
+        symlink("/etc/passwd", directory.file("link.webm.part"))
+        mkfifo(directory.file("pipe.webm.part"), 0o600)
+        let mended = folder.mend()
+        #expect(mended.contains(.repaired("demo.webm")))
+        #expect(mended.contains(.removed("empty.webm")))
+        #expect(
+            names == [
+                "demo.webm", "folder.webm.part", "link.webm.part", "mine.webm.part", "pipe.webm.part",
+            ]
+        )
+        #expect(try read("mine.webm.part").hasPrefix("a text"))
+        #expect(folder.mend().contains { if case .repaired = $0 { true } else { false } } == false)
+    }
+
+    @Test func aFileThatIsBeingWrittenStays() throws {
+        var begun = try begin("demo")
+        try begun.addPictures()
+        #expect(try RecordingFolder(directory.path).mend() == [])
+        let name = try begun.end()
+        #expect(name == "demo.webm")
+    }
+
+    @Test func aFileThatCannotBeWrittenEndsWithWhatItHas() throws {
+        var begun = try begin("demo")
+        try begun.addPictures()
+        let name = try begun.file.salvage()
+        #expect(name == "demo.webm")
+        #expect(names == ["demo.webm"])
+    }
+
+    /// Whatever their names are, files of other programs stay.
+    @Test func onlyRecordingsAreRemoved() throws {
+        for day in 1...3 {
+            var begun = try begin("default-2026-11-0\(day)T00-00-00Z")
+            try begun.addPictures()
+            let name = try begun.end()
+            var times = [timespec(tv_sec: 1_000_000 * day, tv_nsec: 0), timespec(tv_sec: 1_000_000 * day, tv_nsec: 0)]
+            utimensat(AT_FDCWD, directory.file(name), &times, 0)
+        }
+        try write("default-2026-11-01T00-00-01Z.webm", "not a recording")
+        try write("holiday.webm", "nor this")
+        var retention = Retention()
+        retention.age = .seconds(1_500_000)
+        let removed = try folder.remove(by: retention, of: "default", writing: 0, now: 4_000_000)
+        #expect(removed == ["default-2026-11-01T00-00-00Z.webm", "default-2026-11-02T00-00-00Z.webm"])
+        #expect(
+            names == ["default-2026-11-01T00-00-01Z.webm", "default-2026-11-03T00-00-00Z.webm", "holiday.webm"]
+        )
+    }
+
+    /// A file with its writer.
+    private struct Begun: ~Copyable {
+        var file: PartFile
+        var writer: WebMWriter
+
+        mutating func addPictures() throws {
+            for second in 0..<2 {
+                let addition = writer.add([1, 2, 3], to: .picture, at: .seconds(second), isKeyframe: second == 0)
+                if let patch = addition.patch { try file.apply(patch) }
+                try file.append(addition.head, [1, 2, 3])
+            }
+        }
+
+        /// Returns its name.
+        consuming func end() throws -> String {
+            let end = writer.end(at: .seconds(2))
+            return try file.end(try #require(end))
+        }
+    }
+
+    private func begin(_ base: String) throws -> Begun {
+        let tracks = WebMTracks(codec: .vp8, dimensions: (64, 48), av1: nil, sound: nil)
+        let (writer, head) = WebMWriter.begin(tracks, title: nil, date: 0)
+        var file = try folder.create(base)
+        try file.append(head, [])
+        return Begun(file: file, writer: writer)
+    }
+
+    private var names: [String] {
+        (try? FileDescriptor.open(directory.path, O_RDONLY | O_DIRECTORY).entries().filter { !$0.hasPrefix(".") }
+            .sorted()) ?? []
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try FileDescriptor.open(directory.file(name), O_WRONLY | O_CREAT | O_TRUNC).write(text)
+    }
+
+    private func read(_ name: String) throws -> String {
+        String(decoding: try FileDescriptor.open(directory.file(name), O_RDONLY).readBytes(4096), as: UTF8.self)
+    }
+}
