@@ -205,6 +205,8 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     package var keptBytes: UInt64?
     /// Bytes of the disk that stay free.
     package var reservedBytes: UInt64 = 0
+    /// Of a sender for this recorder alone; nil if that of others will do.
+    package var video: VideoSettings?
     package var goesOn = false
 
     /// - Parameters:
@@ -213,4 +215,13 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     package init(of broadcast: String, name: String, into folder: String) {
         (self.broadcast, self.name, self.folder) = (broadcast, name, folder)
     }
+}
+
+/// Of the process that connects a recorder to senders.
+package struct FeedConnectorSettings: Codable, Sendable {
+    package let broadcast: String
+    /// Of a sender for the recorder alone; nil if that of others will do.
+    package let video: VideoSettings?
+
+    package init(of broadcast: String, video: VideoSettings?) { (self.broadcast, self.video) = (broadcast, video) }
 }

@@ -63,7 +63,7 @@ extension SenderClient {
     /// The longest time of one request to all senders.
     package static var patience: Duration { .seconds(2) }
 
-    package convenience init(to folder: SenderFolder, asking request: SenderRequest, until deadline: Instant) {
+    package convenience init(to folder: ProcessFolder, asking request: SenderRequest, until deadline: Instant) {
         // A reply may list thousands of viewers.
         self.init(to: .sender(pid: folder.pid), asking: request, until: deadline, replyLimit: 4 << 20) {
             // A sender that accepts no connection must leave time for the others.

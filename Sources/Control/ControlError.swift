@@ -3,12 +3,14 @@ package import Posix
 
 package enum ControlledProcess: Equatable, Sendable {
     case sender(pid: Int32)
+    case recorder(pid: Int32)
     /// The sound process of the broadcast in a folder; without a number if nobody holds its lock.
     case sound(path: String, pid: Int32?)
 
     fileprivate var name: String {
         switch self {
         case .sender(let pid): "the sender \(pid)"
+        case .recorder(let pid): "the recorder \(pid)"
         case .sound: "the sound process"
         }
     }
@@ -25,6 +27,8 @@ package enum ControlError: Error, Equatable, CustomStringConvertible {
     case refused(reason: String)
     /// There is no sender, or none of that number, in the broadcast's folder.
     case noSender(Int32?, path: String)
+    /// There is no recorder of the broadcast in a folder.
+    case noRecorder(path: String)
     /// The command does not mean exactly one sender: a sentence without a full stop.
     case notOneSender(String)
 
@@ -46,13 +50,14 @@ package enum ControlError: Error, Equatable, CustomStringConvertible {
     package var isTemporary: Bool {
         switch self {
         case .refused, .notOneSender, .system(.sound, _): false
-        case .gone, .hangs, .babbles, .system(.sender, _), .noSender: true
+        case .gone, .hangs, .babbles, .system(.sender, _), .system(.recorder, _), .noSender, .noRecorder: true
         }
     }
 
     package var description: String {
         switch self {
         case .gone(.sender(let pid)): "the sender \(pid) takes no commands"
+        case .gone(.recorder(let pid)): "the recorder \(pid) takes no commands"
         case .gone(.sound(let path, _)): "no sound process runs in \(path): start one with \"oriel hear\""
         case .hangs(.sound(_, let pid?)):
             "the sound process \(pid) does not answer: if it stays so, end it with kill"
@@ -61,6 +66,7 @@ package enum ControlError: Error, Equatable, CustomStringConvertible {
             "the answer of \(process.name) is not understood: if it has not crashed, end it with kill"
         case .system(let process, let error): "\(process.name) cannot be asked: \(error)"
         case .refused(let sentence), .notOneSender(let sentence): sentence
+        case .noRecorder(let path): "nothing records the broadcast in \(path): start with \"oriel record\""
         case .noSender(let pid, let path):
             "no sender\(pid.map { " \($0)" } ?? "") is attached to the broadcast in \(path)"
         }

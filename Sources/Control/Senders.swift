@@ -12,7 +12,7 @@ package struct Senders {
     package func reports() -> [Snapshot.Sender] {
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         // All are asked before the first reply is awaited. So a sender that hangs takes no time from the others.
-        let asked = SenderFolder.all(in: broadcast).map { folder in
+        let asked = ProcessFolder.all(.sender, in: broadcast).map { folder in
             (folder.pid, SenderClient(to: folder, asking: .status, until: deadline))
         }
         return asked.compactMap { pid, sender in
@@ -25,7 +25,7 @@ package struct Senders {
     }
 
     package func only() throws(ControlError) -> Int32 {
-        let pids = SenderFolder.all(in: broadcast).map(\.pid)
+        let pids = ProcessFolder.all(.sender, in: broadcast).map(\.pid)
         guard let pid = pids.first else { throw noSender() }
         guard pids.count == 1 else {
             let choices = pids.sorted().map { "\($0)" }.joined(separator: " or ")
@@ -35,7 +35,9 @@ package struct Senders {
     }
 
     package func report(of pid: Int32) throws(ControlError) -> SenderSnapshot {
-        guard let folder = SenderFolder.all(in: broadcast).first(where: { $0.pid == pid }) else { throw noSender(pid) }
+        guard let folder = ProcessFolder.all(.sender, in: broadcast).first(where: { $0.pid == pid }) else {
+            throw noSender(pid)
+        }
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         return try SenderClient(to: folder, asking: .status, until: deadline).status(until: deadline)
     }
@@ -47,7 +49,7 @@ package struct Senders {
     /// - Throws: the first error, after all replies. If `pid` is nil, senders that have ended meanwhile do not count.
     @discardableResult
     package func ask(_ pid: Int32?, for request: SenderRequest) throws(ControlError) -> Visitor? {
-        let folders = SenderFolder.all(in: broadcast).filter { pid == nil || $0.pid == pid }
+        let folders = ProcessFolder.all(.sender, in: broadcast).filter { pid == nil || $0.pid == pid }
         guard !folders.isEmpty else { throw noSender(pid) }
         let deadline: Instant = MonotonicClock.now() + SenderClient.patience
         let asked = folders.map { SenderClient(to: $0, asking: request, until: deadline) }

@@ -63,7 +63,7 @@ struct Endowment: ~Copyable {
         let certificate = try listens ? web.server.tls(readerEnded: readerEnded) : nil
         var given = try settings.credentials.renewed(for: plans, readerEnded: readerEnded)
         if let port = settings.plain.localPort { given[PlainCall.kind] = CallSettings(["localPort": "\(port)"]) }
-        let folder = Self.unlessItFails { () throws(BridgeError) in try SenderFolder(in: directory) }
+        let folder = Self.unlessItFails { () throws(BridgeError) in try ProcessFolder(.sender, in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         ends.add { withExtendedLifetime(folder) {} }
         let listener = folder.flatMap { folder in

@@ -15,6 +15,8 @@ import Talk
 struct Publisher: ~Copyable {
     private let calls: CallRegistry
     private let feeds: RecordingFeeds
+    /// Without calls of the start, it serves recorders, and ends with the last one.
+    private let hasCalls: Bool
     private let commands: SenderCommands
     private let access: AccessControl
     private let status: WebStatus
@@ -47,6 +49,7 @@ struct Publisher: ~Copyable {
         ends.add { calls.close() }
         try calls.begin(endowment.calls, receiver: rendered.receiver)
         let directory = endowment.directory
+        let hasCalls = !endowment.calls.isEmpty
         let feeds = RecordingFeeds(media, sinks: sinks) { try FrameReader(directory: directory) }
         ends.add { feeds.close() }
         let commands = SenderCommands(calls, access: access, talk: people.talk)
@@ -63,7 +66,8 @@ struct Publisher: ~Copyable {
             }
         )
         try people.asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
-        (self.calls, self.feeds, self.commands, self.access) = (calls, feeds, commands, access)
+        (self.calls, self.feeds, self.hasCalls) = (calls, feeds, hasCalls)
+        (self.commands, self.access) = (commands, access)
         (self.status, self.events, log) = (status, events, endowment.log)
         if let listener = endowment.listener {
             do {
@@ -87,9 +91,10 @@ struct Publisher: ~Copyable {
     ///
     /// - Throws: the end of the last call, if it was not left.
     mutating func run(until signals: borrowing TerminationSignals) throws -> SenderLoop.End {
-        let (calls, feeds, commands, access) = (calls, feeds, commands, access)
+        let (calls, feeds, hasCalls) = (calls, feeds, hasCalls)
+        let (commands, access) = (commands, access)
         let (status, events, log) = (status, events, log)
-        let end = try loop.run(until: signals, orWhen: { calls.areOver }) { condition in
+        let end = try loop.run(until: signals, orWhen: { calls.areOver || !hasCalls && feeds.areOver }) { condition in
             status.note(condition)
             feeds.look()
             events.tell(CallEvent(condition))

@@ -1,4 +1,4 @@
-import Control
+package import Control
 import Glibc
 package import Posix
 import Time
@@ -53,6 +53,14 @@ package struct Recorder: ~Copyable {
     private var writeAt: Instant?
     private var syncAt: Instant?
     private var isBlockedTold = false
+    private let requests: RecorderRequests
+    /// Those that are answered when the open file is whole.
+    private var waiting: [RecorderRequests.Waiting] = []
+    /// The names of the file that is being written, and of the last whole one.
+    private var current: String?
+    private var lastFile: String?
+    private var files = 0
+    private var problem: SystemError?
     private let retention: Retention
     private var tidyAt = Instant.start
 
@@ -67,12 +75,13 @@ package struct Recorder: ~Copyable {
         keeping retention: Retention,
         broadcast: String,
         base: String?,
+        requests: RecorderRequests,
         connector: consuming DescriptorChannel,
         tell: @escaping (News) -> Void
     ) {
         (self.folder, self.broadcast, self.base, self.tell) = (folder, broadcast, base, tell)
         self.connector = connector
-        self.retention = retention
+        (self.retention, self.requests) = (retention, requests)
         engine = RecordingEngine(settings, epoch: Self.epoch)
     }
 
@@ -81,6 +90,8 @@ package struct Recorder: ~Copyable {
         let end = turn(until: signals)
         engine.end(at: MonotonicClock.now())
         perform()
+        answerWaiting()
+        requests.close()
         return end
     }
 
@@ -97,7 +108,11 @@ package struct Recorder: ~Copyable {
                 feed == nil && !isAsking ? askAt : nil,
                 retention == Retention() ? nil : tidyAt
             )
-            waitReadable(signals.descriptor.raw, isAsking ? connector.raw : -1, feed?.raw ?? -1, until: deadline)
+            let descriptors: InlineArray<4, Int32> = [
+                signals.descriptor.raw, requests.descriptor, isAsking ? connector.raw : -1, feed?.raw ?? -1,
+            ]
+            waitReadable(descriptors.span, until: deadline)
+            takeRequests()
             if isAsking, !connect() { return .broadcastEnded }
             receive()
             let after: Instant = MonotonicClock.now()
@@ -138,6 +153,40 @@ package struct Recorder: ~Copyable {
         }
     }
 
+    // MARK: - Requests
+
+    private mutating func takeRequests() {
+        let now: Instant = MonotonicClock.now()
+        for waiting in requests.takeWaiting() {
+            switch waiting.request {
+            case .status: break
+            case .pause: engine.pause(at: now)
+            case .resume: engine.resume()
+            case .cut where engine.isWriting:
+                engine.cut()
+                self.waiting.append(waiting)
+                continue
+            case .cut: break
+            }
+            perform()
+            waiting.answer(.status(report: snapshot))
+        }
+    }
+
+    private mutating func answerWaiting() {
+        for waiting in waiting { waiting.answer(.status(report: snapshot)) }
+        waiting = []
+    }
+
+    private var snapshot: RecorderSnapshot {
+        var snapshot = RecorderSnapshot(pid: getpid(), state: engine.state, folder: folder.path)
+        (snapshot.file, snapshot.bytes) = (current, engine.bytes)
+        snapshot.lengthS = (engine.length / .milliseconds(1)).rounded() / 1000
+        (snapshot.lastFile, snapshot.files) = (lastFile, files)
+        snapshot.problem = engine.state == .blocked ? problem?.reason : nil
+        return snapshot
+    }
+
     // MARK: - Files
 
     private mutating func perform() {
@@ -150,6 +199,7 @@ package struct Recorder: ~Copyable {
         switch action {
         case .open(let date):
             let file = try folder.create(base ?? FileName.base(broadcast, date: date))
+            current = file.name
             tell(.began(file.name))
             part = consume file
         case .append(let head, let content):
@@ -157,9 +207,9 @@ package struct Recorder: ~Copyable {
             if part != nil, syncAt == nil { syncAt = MonotonicClock.now() + Self.syncTime }
         case .patch(let patch): try part?.apply(patch)
         case .close(let end):
-            syncAt = nil
+            (syncAt, current) = (nil, nil)
             guard let file = part.take() else { return }
-            tell(.completed(try file.end(end)))
+            complete(try file.end(end))
             isBlockedTold = false
         case .requestKeyframe: feed?.requestKeyframe()
         case .tell(.dropped(let count)): tell(.dropped(count))
@@ -191,11 +241,18 @@ package struct Recorder: ~Copyable {
     private mutating func fail(_ error: SystemError) {
         if !isBlockedTold { tell(.blocked(error)) }
         isBlockedTold = true
-        syncAt = nil
+        (problem, syncAt, current) = (error, nil, nil)
         engine.fileFailed()
         writeAt = MonotonicClock.now() + Self.writeRest
         guard let file = part.take() else { return }
-        if let name = try? file.salvage() { tell(.completed(name)) }
+        if let name = try? file.salvage() { complete(name) }
+        answerWaiting()
+    }
+
+    private mutating func complete(_ name: String) {
+        (lastFile, files) = (name, files + 1)
+        tell(.completed(name))
+        answerWaiting()
     }
 
     /// The date of `Instant.start`, in seconds since 1970.

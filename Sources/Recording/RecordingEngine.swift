@@ -74,6 +74,17 @@ package struct RecordingEngine {
 
     package var isWriting: Bool { file != nil }
 
+    package var state: RecorderSnapshot.State {
+        if file != nil { return .recording }
+        return !isOn ? .paused : isBlocked ? .blocked : .waiting
+    }
+
+    /// Of the open file; 0 without one.
+    package var bytes: UInt64 { file?.length ?? 0 }
+
+    /// Of the open file; zero without one.
+    package var length: Duration { file.map { $0.lastPicture - $0.start } ?? .zero }
+
     // MARK: - Commands
 
     package mutating func pause(at now: Instant) {

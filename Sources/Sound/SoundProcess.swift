@@ -1,5 +1,5 @@
 import CPulse
-import Control
+package import Control
 package import FrameBridge
 import Glibc
 package import Media
@@ -65,14 +65,14 @@ package final class SoundProcess {
         self.directory = directory
         self.lock = lock
         (self.report, self.bequest) = (report, bequest)
-        requests = try SoundRequests()
+        requests = try RequestQueue(of: "the sound process")
         session = SoundSession(wish, mute) { ProcessTree.isPart($0, of: $1) }
         talk.setGain(Self.gain(wish.volume))
         try begin()
     }
 
     /// Requests of commands, from any thread.
-    package let requests: SoundRequests
+    package let requests: RequestQueue<SoundRequest, SoundSnapshot>
 
     /// Removes the text for a later process.
     package func forget() { lock.forget() }

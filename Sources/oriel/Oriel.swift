@@ -18,7 +18,7 @@ struct Oriel: ParsableCommand {
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
             Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Talk.self, Known.self, Forget.self,
             Leave.self, SetCommand.self, Hear.self, SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self,
-            Record.self, Ask.self, FileReader.self, RecordFeed.self,
+            Record.self, Ask.self, FileReader.self,
         ]
     )
 
@@ -47,6 +47,7 @@ struct Oriel: ParsableCommand {
         case "attach": try Handed.take(SenderProcessSettings.self).run()
         case "hear": try Handed.take(SoundProcessSettings.self).run()
         case "record": try Handed.take(RecorderProcessSettings.self).run()
+        case FeedConnectorSettings.command: try Handed.take(FeedConnectorSettings.self).run()
         default: return false
         }
         return true

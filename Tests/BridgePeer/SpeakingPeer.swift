@@ -12,7 +12,7 @@ import Time
 func speak(in directory: BridgeDirectory, _ options: Options) throws {
     let storage = options["storage"].flatMap { FrameStorage(rawValue: $0) } ?? .file
     let rate = options["rate", default: 0]
-    let sender = options["talk"] == nil ? nil : try SenderFolder(in: directory)
+    let sender = options["talk"] == nil ? nil : try ProcessFolder(.sender, in: directory)
     var writer =
         if let sender { try SoundWriter(talkIn: sender) } else { try SoundWriter(in: directory, storage: storage) }
     say("speaks=\(getpid())")

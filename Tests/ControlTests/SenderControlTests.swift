@@ -14,14 +14,14 @@ import Time
 @Suite(.serialized, .waits(seconds: 60)) struct SenderControlTests {
     private let scratch: TemporaryDirectory
     private let broadcast: BridgeDirectory
-    private let folder: SenderFolder
+    private let folder: ProcessFolder
     private var soon: Instant { MonotonicClock.now() + .milliseconds(100) }
     private var late: Instant { MonotonicClock.now() + patience }
 
     init() throws {
         scratch = try TemporaryDirectory()
         broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
-        folder = try SenderFolder(in: broadcast)
+        folder = try ProcessFolder(.sender, in: broadcast)
     }
 
     @Test func whatIsAskedIsAnswered() throws {
@@ -59,7 +59,7 @@ import Time
         #expect(reason == "no viewer \(Int.max) looks in")
         control.close()
         // The kernel lets nobody in where nobody listens; the folder stays until a successor clears it away.
-        #expect(SenderFolder.all(in: broadcast).count == 1)
+        #expect(ProcessFolder.all(.sender, in: broadcast).count == 1)
     }
 
     /// Those who ask nothing, or what cannot be understood, cost the next one no more than a second each.
@@ -133,7 +133,7 @@ import Time
     /// As a process in another container may have it.
     @Test func aSenderOfTheSameNumberIsLeftAlone() throws {
         let listener = try folder.listen()
-        #expect(throws: BridgeError.self) { try SenderFolder(in: broadcast) }
+        #expect(throws: BridgeError.self) { try ProcessFolder(.sender, in: broadcast) }
         _ = try folder.connect(until: late)
         withExtendedLifetime(listener) {}
     }
@@ -203,7 +203,7 @@ import Time
 
     @discardableResult
     private func ask(_ request: SenderRequest, until deadline: Instant? = nil) throws -> SenderReply {
-        let found = try #require(SenderFolder.all(in: broadcast).first)
+        let found = try #require(ProcessFolder.all(.sender, in: broadcast).first)
         let deadline = deadline ?? late
         return try SenderClient(to: found, asking: request, until: deadline).reply(until: deadline)
     }

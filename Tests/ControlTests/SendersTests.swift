@@ -26,7 +26,7 @@ import Time
         }
 
         func fill(_ broadcast: BridgeDirectory) {
-            let folder = SenderFolder.all(in: broadcast).first { $0.pid == process.pid }!
+            let folder = ProcessFolder.all(.sender, in: broadcast).first { $0.pid == process.pid }!
             for _ in 0..<20 {
                 waiting.append(SenderClient(to: folder, asking: .status, until: MonotonicClock.now()))
             }
@@ -37,7 +37,7 @@ import Time
     @Test func oneThatHangsTakesNothingFromTheOthers() throws {
         let scratch = try TemporaryDirectory()
         let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
-        let folder = try SenderFolder(in: broadcast)
+        let folder = try ProcessFolder(.sender, in: broadcast)
         var viewer = ViewerSnapshot()
         viewer.participant.address = String(repeating: "x", count: 1 << 10)
         // More than is read at once.
@@ -70,7 +70,7 @@ import Time
         let asked = Mutex<[String]>([])
         let controls = try ["a", "b"].map { name in
             let broadcast = try BridgeDirectory(path: scratch.file(name), create: true)
-            let folder = try SenderFolder(in: broadcast)
+            let folder = try ProcessFolder(.sender, in: broadcast)
             let control = try LineServer(answering: try folder.listen()) { (request: SenderRequest) -> SenderReply in
                 if case .forget(let visitor) = request { asked.withLock { $0.append("\(name) \(visitor ?? "")") } }
                 return name == "b" ? .done(visitor: Visitor(key: "k", name: "Ann")) : .done()
@@ -86,7 +86,7 @@ import Time
     @Test func whoLeavesACallThatIsNoneIsToldOfThoseThatAre() throws {
         let scratch = try TemporaryDirectory()
         let broadcast = try BridgeDirectory(path: scratch.file("bridge"), create: true)
-        let folder = try SenderFolder(in: broadcast)
+        let folder = try ProcessFolder(.sender, in: broadcast)
         let status = SenderSnapshot(
             calls: [
                 SenderSnapshot.Call(name: "web", state: .standing, sinceS: 1),

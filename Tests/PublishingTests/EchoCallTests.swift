@@ -17,11 +17,11 @@ import Time
     private struct Unexpected: Error {}
 
     private let files: TemporaryDirectory
-    private let folder: SenderFolder
+    private let folder: ProcessFolder
 
     init() throws {
         files = try TemporaryDirectory()
-        folder = try SenderFolder(in: BridgeDirectory(path: files.file("bridge"), create: true))
+        folder = try ProcessFolder(.sender, in: BridgeDirectory(path: files.file("bridge"), create: true))
     }
 
     private func scene() throws -> CallScene {

@@ -55,7 +55,7 @@ import WebRTC
             #expect(reason == "no viewer is heard here: start it with --talkback ask")
         }
         let folder = try TemporaryDirectory()
-        let sender = try SenderFolder(in: BridgeDirectory(path: folder.file("bridge"), create: true))
+        let sender = try ProcessFolder(.sender, in: BridgeDirectory(path: folder.file("bridge"), create: true))
         let access = AccessControl()
         let talk = try TalkBack(access, into: SoundWriter(talkIn: sender)) { _ in }
         defer { talk.close() }

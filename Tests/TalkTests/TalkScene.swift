@@ -8,12 +8,12 @@ import Time
 /// A ring of what peers say, and who reads it.
 final class TalkRing {
     let temporary: TemporaryDirectory
-    let folder: SenderFolder
+    let folder: ProcessFolder
     var reader: SoundReader
 
     init() throws {
         temporary = try TemporaryDirectory()
-        folder = try SenderFolder(in: BridgeDirectory(path: temporary.file("bridge"), create: true))
+        folder = try ProcessFolder(.sender, in: BridgeDirectory(path: temporary.file("bridge"), create: true))
         reader = SoundReader(talkOf: folder)
     }
 

@@ -3,7 +3,7 @@ import Posix
 import Time
 
 /// The private folder of one broadcast: `writer.lock`, `reader.lock`, `status`, `control`, `frames.<generation>`, `sound.lock`,
-/// `sound.<generation>`, `senders`.
+/// `sound.<generation>`, `senders`, `recorders`.
 ///
 /// The folder is opened once, and checked to be this user's alone (owner, no permission for group or others). Every
 /// file in it is opened relative to that descriptor, without following links, and checked the same way.

@@ -42,7 +42,7 @@ public struct SoundReader: ~Copyable {
     public init(directory: BridgeDirectory) { self.init(SoundWriter.soundRing, in: directory, Horizon()) }
 
     /// Attaches to the voices of a sender's peers, if there are any.
-    package init(talkOf sender: SenderFolder) { self.init(SoundWriter.talkRing, in: sender.directory, Horizon()) }
+    package init(talkOf sender: ProcessFolder) { self.init(SoundWriter.talkRing, in: sender.directory, Horizon()) }
 
     /// Attaches another reader of this one's ring, with the same horizon, for another thread.
     package borrowing func another() -> sending SoundReader { SoundReader(ring, in: directory, horizon) }

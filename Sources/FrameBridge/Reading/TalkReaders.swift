@@ -7,7 +7,7 @@ package struct TalkReaders: ~Copyable {
         let sender: Int32
         var reader: SoundReader
 
-        init(_ folder: SenderFolder) {
+        init(_ folder: ProcessFolder) {
             sender = folder.pid
             reader = SoundReader(talkOf: folder)
         }
@@ -30,7 +30,7 @@ package struct TalkReaders: ~Copyable {
 
     /// Finds new senders, and drops those that have ended. Their last unread blocks are lost.
     package mutating func look() {
-        let folders = SenderFolder.all(in: broadcast)
+        let folders = ProcessFolder.all(.sender, in: broadcast)
         talks.removeAll { talk in !folders.contains { $0.pid == talk.sender } }
         for folder in folders where !senders.contains(folder.pid) { talks.append(Talk(folder)) }
     }

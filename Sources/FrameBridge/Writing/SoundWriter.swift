@@ -44,7 +44,7 @@ public struct SoundWriter: ~Copyable {
     /// Begins the voices of a sender's peers. Call it once, before the process gives up making files.
     ///
     /// - Throws: `noSpace` or `system`.
-    package init(talkIn sender: SenderFolder) throws(BridgeError) {
+    package init(talkIn sender: ProcessFolder) throws(BridgeError) {
         let place = Place(directory: sender.directory, ring: Self.talkRing, storage: .file)
         self.init(place, try place.beginGeneration(), makesFiles: false, lock: nil)
     }

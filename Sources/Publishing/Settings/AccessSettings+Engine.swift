@@ -31,7 +31,7 @@ extension TalkSettings {
     ///
     /// - Parameter folder: the sender's; nil if it could not be made.
     /// - Returns: nil without `--talkback`, or if the ring cannot be made, which is told.
-    func ring(in folder: SenderFolder?) -> sending SoundWriter? {
+    func ring(in folder: ProcessFolder?) -> sending SoundWriter? {
         guard talkback != .off, let folder else { return nil }
         do throws(BridgeError) { return try SoundWriter(talkIn: folder) } catch {
             Console.note("\(error); viewers are not heard")

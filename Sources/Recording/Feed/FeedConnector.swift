@@ -2,34 +2,67 @@ package import FrameBridge
 package import Posix
 import Time
 
-/// The process that connects a recorder to senders. The recorder itself may open no socket.
-package enum FeedConnector {
-    private static let restTime = Duration.milliseconds(100)
-    /// For the recorder in its sandbox, a file descriptor each time that it asks.
+/// The process that connects a recorder to senders. The recorder itself may open no socket and start no program.
+package struct FeedConnector: ~Copyable {
+    /// For the recorder in its sandbox, a descriptor each time that it asks.
     package static let descriptor: Int32 = 0
 
+    private static let restTime = Duration.milliseconds(100)
+    /// A sender that has died is started again within this time, by the process that started it.
+    private static let patience = Duration.seconds(2)
+    private static let farewellTime = Duration.seconds(3)
+
+    private let directory: BridgeDirectory
+    /// Whether only a sender of this recorder's own will do.
+    private let needsOwn: Bool
+    private let startSender: () throws(SystemError) -> ChildProcess
+    private var sender: ChildProcess?
+
+    /// - Parameters:
+    ///   - directory: the broadcast's folder.
+    ///   - needsOwn: whether the senders of others do not encode what is wanted.
+    ///   - startSender: starts a sender that has no calls.
+    package init(
+        in directory: BridgeDirectory,
+        needsOwn: Bool,
+        startSender: @escaping () throws(SystemError) -> ChildProcess
+    ) {
+        (self.directory, self.needsOwn, self.startSender) = (directory, needsOwn, startSender)
+    }
+
     /// Answers each question with a connection to a sender, as soon as there is one. Ends with the recorder, or with the broadcast.
-    ///
-    /// - Parameter directory: the broadcast's folder.
-    package static func run(_ channel: consuming DescriptorChannel, in directory: BridgeDirectory) throws(SystemError) {
+    package mutating func run(_ channel: consuming DescriptorChannel) throws(SystemError) {
+        defer { endSender() }
         while channel.waitForQuestion() {
-            while true {
-                if channel.isAbandoned { return }
-                if let connection = connect(in: directory) {
-                    try channel.give(connection)
-                    break
-                }
-                if BroadcastGlance(directory).hasEnded { return }
-                MonotonicClock.sleep(for: restTime)
-            }
+            guard let connection = try connect(until: channel) else { return }
+            try channel.give(connection)
         }
     }
 
-    private static func connect(in directory: BridgeDirectory) -> FileDescriptor? {
-        for folder in SenderFolder.all(in: directory) {
-            let deadline = MonotonicClock.now() + restTime
-            if let channel = try? folder.connect(until: deadline) { return channel.release() }
+    /// Nil once there is nothing to connect to any more, or nobody to connect.
+    private mutating func connect(until channel: borrowing DescriptorChannel) throws(SystemError) -> FileDescriptor? {
+        let since: Instant = MonotonicClock.now()
+        while true {
+            if sender?.takeExit() != nil { sender = nil }
+            if let connection = connection() { return connection }
+            if channel.isAbandoned || BroadcastGlance(directory).hasEnded { return nil }
+            if sender == nil, needsOwn || MonotonicClock.now() > since + Self.patience { sender = try startSender() }
+            MonotonicClock.sleep(for: Self.restTime)
+        }
+    }
+
+    private func connection() -> FileDescriptor? {
+        for folder in ProcessFolder.all(.sender, in: directory) where !needsOwn || folder.pid == sender?.pid {
+            if let channel = try? folder.connect(until: MonotonicClock.now() + Self.restTime) {
+                return channel.release()
+            }
         }
         return nil
+    }
+
+    private func endSender() {
+        guard let sender else { return }
+        sender.terminate()
+        waitReadable(sender.descriptor.raw, until: MonotonicClock.now() + Self.farewellTime)
     }
 }

@@ -63,7 +63,7 @@ struct Share: ParsableCommand, SenderCommand {
         )
         Secret.Variable.removeAll()
         // A sender in its sandbox cannot remove its own folder.
-        defer { SenderFolder.removeDead(in: directory) }
+        defer { ProcessFolder.removeDead(.sender, in: directory) }
         // Whichever of its processes ends first.
         defer { AudioLock.forgetEnded(in: directory) }
         if let code = try supervisor.run(until: signals) { throw ExitCode(code) }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Configuration
+import Pixels
+import VideoEncoding
 
 /// A time, or a number of bytes: `90s`, `1h`, `500M`, `2G`.
 enum TimeOrSize: ExpressibleByArgument, Equatable {
@@ -59,6 +61,8 @@ struct RecordingOptions: ParsableArguments {
         if case .seconds = reserve { throw ValidationError("--reserve takes a size: give one such as 1G.") }
     }
 
+    var isEmpty: Bool { segment.isEmpty && keep.isEmpty && reserve == nil }
+
     /// Changes settings of a recorder.
     func apply(to settings: inout RecorderProcessSettings) {
         for limit in segment {
@@ -74,5 +78,33 @@ struct RecordingOptions: ParsableArguments {
             }
         }
         if case .bytes(let bytes) = reserve { settings.reservedBytes = bytes }
+    }
+}
+
+/// The picture of a recording, if it is not to be that of others.
+struct RecordedVideoOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Size of the recording's picture, even; that of the sender if not given.", valueName: "WxH"),
+        transform: { try PixelSize(spelling: $0) }
+    )
+    var size: PixelSize?
+
+    @Option(help: "Codec of the recording: vp8, vp9 or av1; that of the sender if not given.")
+    var codec: CodecChoice?
+
+    @Option(
+        help: ArgumentHelp("Bits a second at most; those of the sender if not given.", valueName: "rate"),
+        transform: { try Bitrate(spelling: $0) }
+    )
+    var bitrate: Bitrate?
+
+    /// Nil for the picture of others.
+    var settings: VideoSettings? {
+        if size == nil, codec == nil, bitrate == nil { return nil }
+        var settings = VideoSettings()
+        if let size { settings.size = size }
+        if let codec { settings.codec = codec }
+        if let bitrate { settings.bitrate = bitrate }
+        return settings
     }
 }

@@ -8,19 +8,20 @@ final class RecordScene {
     let server: XServer
     let broadcast: Broadcast
     let capture: Subprocess
-    private(set) var sender: Subprocess
+    private(set) var sender: Subprocess?
     private let port: UInt16
 
-    init() throws {
+    /// - Parameter hasSender: whether a sender runs before anybody records.
+    init(hasSender: Bool = true) throws {
         server = try XServer(.virtual(width: 640, height: 480))
         broadcast = try Broadcast(on: server.display)
         capture = try broadcast.start("--no-cursor")
         port = try Ports.free(AF_INET)
-        sender = try broadcast.attach(toPort: port)
+        if hasSender { sender = try broadcast.attach(toPort: port) }
     }
 
     deinit {
-        sender.stop()
+        sender?.stop()
         capture.stop()
     }
 
@@ -51,10 +52,12 @@ final class RecordScene {
         struct Stream: Decodable {
             enum CodingKeys: String, CodingKey {
                 case codec = "codec_name"
+                case width
                 case frames = "nb_read_frames"
             }
 
             let codec: String
+            let width: Int?
             let frames: String?
         }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Posix
 import TestSupport
@@ -37,6 +38,32 @@ extension Keep {
             #expect(probe.duration > 2.9 && probe.duration < (end - begin) / .seconds(1) + 0.1)
         }
 
+        @Test func withoutASenderItHasOneOfItsOwn() throws {
+            let scene = try RecordScene(hasSender: false)
+            let recorder = try scene.record()
+            try wait(until: "it has a sender") { try scene.senders == 1 }
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+            #expect(try scene.probe(try #require(scene.files.first)).streams.first?.width == 1280)
+            try wait(until: "the sender has ended") { try scene.senders == 0 }
+        }
+
+        @Test func anotherSizeIsAnEncodeOfItsOwn() throws {
+            let scene = try RecordScene()
+            let recorder = try scene.record("--size", "640x480", "--codec", "vp9")
+            #expect(try scene.senders == 2)
+            recorder.kill(SIGKILL)
+            try recorder.wait()
+            try wait(until: "its sender has ended with it") { try scene.senders == 1 }
+            let another = try scene.record("--size", "640x480", "--codec", "vp9")
+            another.kill(SIGINT)
+            #expect(try another.wait() == .code(0))
+            for name in scene.files {
+                let stream = try #require(scene.probe(name).streams.first)
+                #expect(stream.codec == "vp9" && stream.width == 640)
+            }
+        }
+
         /// Whatever it is doing.
         @Test func aRecorderThatIsKilledLosesNothing() throws {
             let scene = try RecordScene()
@@ -58,17 +85,80 @@ extension Keep {
             counter.stop()
         }
 
+        /// What was there stays playable, and another file begins as soon as there is room.
+        @Test func aFullDiskEndsAFileAndNoMore() throws {
+            let scene = try RecordScene()
+            let counter = try draw("counter", on: scene.server, "--fps", "30")
+            let disk = try TemporaryDirectory(of: .shared)
+            let script = """
+                dd if=/dev/zero of="$1/filler" bs=1M count=4 2> /dev/null
+                "$2" record --dir "$3" --to "$1" &
+                until [ -e "$4/room" ]; do sleep 0.1; done
+                rm "$1/filler"
+                until [ -e "$4/end" ]; do sleep 0.1; done
+                kill $!
+                wait $!
+                cp "$1"/*.webm "$4"
+                """
+            let folders = [scene.broadcast.directory, scene.folder]
+            let recorder = try Subprocess(
+                commandLine(of: script, onDiskOf: "5632k", at: disk, folders[0], folders[1])
+            )
+            try recorder.wait(until: "it says so") {
+                recorder.errorOutput.contains("nothing can be recorded (No space")
+            }
+            #expect(recorder.outputLines.count == 1, "the file is whole")
+            try FileDescriptor.open("\(scene.folder)/room", O_WRONLY | O_CREAT).write("")
+            try recorder.wait(until: "another file begins") {
+                recorder.errorLines.count { $0.contains("recording into") } == 2
+            }
+            try FileDescriptor.open("\(scene.folder)/end", O_WRONLY | O_CREAT).write("")
+            #expect(try recorder.wait() == .code(0))
+            #expect(scene.files.count == 2, "\(scene.files)")
+            for name in scene.files { #expect(try scene.probe(name).frames > 0, "\(name)") }
+            #expect(recorder.errorLines.count { $0.contains("nothing can be recorded") } == 1)
+            counter.stop()
+        }
+
         @Test func aSenderThatComesBackGoesOnInTheFile() throws {
             let scene = try RecordScene()
             let counter = try draw("counter", on: scene.server, "--fps", "30")
             let recorder = try scene.record()
             for _ in 0..<2 {
-                scene.sender.kill(SIGKILL)
-                try scene.sender.wait()
+                let sender = try #require(scene.sender)
+                sender.kill(SIGKILL)
+                try sender.wait()
                 let before = try scene.size
                 try scene.restartSender()
                 try recorder.wait(until: "it goes on: \(scene.files)") { try scene.size > before + 20_000 }
             }
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+            for name in scene.files { #expect(try scene.probe(name).frames > 0, "\(name)") }
+            counter.stop()
+        }
+
+        @Test func aPersonPausesAndCuts() throws {
+            let scene = try RecordScene()
+            let counter = try draw("counter", on: scene.server, "--fps", "30")
+            #expect(try scene.broadcast.record(["status"]).code == 75)
+            let recorder = try scene.record()
+            func lines(_ words: String...) throws -> [Substring] {
+                let result = try scene.broadcast.record(words)
+                #expect(result.code == 0, "\(result.errorOutput)")
+                return result.output.split(separator: "\n")
+            }
+            let cut = try lines("cut")
+            #expect(cut == scene.files.filter { $0.hasSuffix(".webm") }.map { "\(scene.folder)/\($0)" })
+            #expect(try lines("pause").count == 1)
+            let files = scene.files
+            #expect(files.count == 2 && files.allSatisfy { $0.hasSuffix(".webm") })
+            #expect(try lines("status") == ["paused, 2 files are whole"])
+            usleep(500_000)
+            #expect(scene.files == files)
+            #expect(try lines("resume") == [])
+            try recorder.wait(until: "it goes on") { scene.files.count == 3 }
+            #expect(try lines("status", "--json").first?.contains(#""state":"recording""#) ?? false)
             recorder.kill(SIGINT)
             #expect(try recorder.wait() == .code(0))
             for name in scene.files { #expect(try scene.probe(name).frames > 0, "\(name)") }
@@ -98,6 +188,20 @@ extension Keep {
 }
 
 extension RecordScene {
+    /// The number of senders.
+    fileprivate var senders: Int {
+        get throws {
+            let status = try broadcast.run("status", "--json").output
+            struct Status: Decodable {
+                struct Sender: Decodable {
+                    let pid: Int
+                }
+                let senders: [Sender]
+            }
+            return try JSONDecoder().decode(Status.self, from: Data(status.utf8)).senders.count
+        }
+    }
+
     /// Bytes of all files.
     fileprivate var size: Int {
         get throws {

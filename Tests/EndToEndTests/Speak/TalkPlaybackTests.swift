@@ -15,13 +15,13 @@ extension Speak {
             private let thread = Mutex<Posix.Thread?>(nil)
 
             init(in directory: String, _ frequency: Double) throws {
-                let folder = try SenderFolder(in: BridgeDirectory(path: directory, create: false))
+                let folder = try ProcessFolder(.sender, in: BridgeDirectory(path: directory, create: false))
                 try thread.withLock { thread in
                     thread = try Posix.Thread { [self] in run(folder, frequency) }
                 }
             }
 
-            private func run(_ folder: SenderFolder, _ frequency: Double) {
+            private func run(_ folder: ProcessFolder, _ frequency: Double) {
                 guard var writer = try? SoundWriter(talkIn: folder) else { return }
                 let tone = SoundClip.tone(frequency, lasting: 1).samples
                 var (at, count): (Instant, Int) = (MonotonicClock.now(), 0)

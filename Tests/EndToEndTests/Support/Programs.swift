@@ -101,6 +101,11 @@ final class Broadcast {
     /// Runs a command on this broadcast to its end.
     func run(_ command: String, _ arguments: String...) throws -> CommandResult { try run([command] + arguments) }
 
+    /// Runs a command on its recorders to its end.
+    func record(_ words: [String]) throws -> CommandResult {
+        try CommandResult([oriel, "record", words[0], "--dir", directory] + words.dropFirst())
+    }
+
     func run(_ words: [String]) throws -> CommandResult {
         try CommandResult([oriel, words[0], "--dir", directory] + words.dropFirst())
     }

@@ -88,7 +88,7 @@ import Time
 
     @Test func aSenderThatCannotMakeFilesIsToldThatItsOwnIsGone() throws {
         let directory = try folder.bridge()
-        let sender = try SenderFolder(in: directory)
+        let sender = try ProcessFolder(.sender, in: directory)
         var writer = try SoundWriter(talkIn: sender)
         try writer.write(1)
         let names = try FileDescriptor.open(sender.path, O_RDONLY | O_DIRECTORY).entries()

@@ -303,7 +303,7 @@ extension SoundReader {
 
     @Test func whatTheTalkOfEachSenderSaysIsRead() throws {
         let directory = try folder.bridge()
-        let sender = try SenderFolder(in: directory)
+        let sender = try ProcessFolder(.sender, in: directory)
         var talks = TalkReaders(in: directory)
         #expect(talks.senders == [getpid()])
         #expect(try talks.read(of: getpid()) { _, _ in } == .none)

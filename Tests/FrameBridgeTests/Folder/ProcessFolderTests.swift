@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Time
 
-@Suite(.serialized) struct SenderFolderTests {
+@Suite(.serialized) struct ProcessFolderTests {
     private let scratch: TemporaryDirectory
     private let broadcast: BridgeDirectory
     private let late: Instant = MonotonicClock.now() + patience
@@ -17,24 +17,24 @@ import Time
     }
 
     @Test func aSenderFindsItsFolderEmpty() throws {
-        #expect(SenderFolder.all(in: broadcast).isEmpty)
+        #expect(ProcessFolder.all(.sender, in: broadcast).isEmpty)
         // Of one that had the same number.
         try plant("\(getpid())", ["control", "request"])
         do {
-            let own = try SenderFolder(in: broadcast)
+            let own = try ProcessFolder(.sender, in: broadcast)
             #expect(own.path == "\(senders)/\(getpid())")
             #expect(names(own.path) == [])
             let isHeld = try FileDescriptor.open(own.path, O_RDONLY).isLockedByAnother(against: .exclusive)
             #expect(isHeld)
             let listener = try own.listen()
             #expect(names(own.path) == ["control"])
-            let found = SenderFolder.all(in: broadcast)
+            let found = ProcessFolder.all(.sender, in: broadcast)
             #expect(found.map(\.pid) == [getpid()])
             try found[0].connect(until: late).send("hello", until: late)
             let line = try listener.accept()?.receive(limit: 5, until: late)
             #expect(line == "hello")
         }
-        let successor = try SenderFolder(in: broadcast)
+        let successor = try ProcessFolder(.sender, in: broadcast)
         #expect(names(successor.path) == [])
     }
 
@@ -43,7 +43,7 @@ import Time
         try plant("\(sender.pid)", ["control"])
         let foreign = ["+\(sender.pid)", "0\(sender.pid)", "viewers"]
         for name in foreign { try plant(name, ["viewers"]) }
-        #expect(SenderFolder.all(in: broadcast).map(\.path) == ["\(senders)/\(sender.pid)"])
+        #expect(ProcessFolder.all(.sender, in: broadcast).map(\.path) == ["\(senders)/\(sender.pid)"])
         sender.kill(SIGKILL)
         try sender.wait()
         do {
@@ -51,10 +51,10 @@ import Time
             let folder = try FileDescriptor.open("\(senders)/\(sender.pid)", O_RDONLY | O_DIRECTORY)
             let isTaken = try folder.tryLock(.shared)
             #expect(isTaken)
-            #expect(SenderFolder.all(in: broadcast).map(\.pid) == [sender.pid])
+            #expect(ProcessFolder.all(.sender, in: broadcast).map(\.pid) == [sender.pid])
         }
         // A child that another test starts has the descriptor too, and with it the lock, until it runs its program.
-        try wait(until: "the lock is gone") { SenderFolder.all(in: broadcast).isEmpty }
+        try wait(until: "the lock is gone") { ProcessFolder.all(.sender, in: broadcast).isEmpty }
         // What is no sender's is left alone.
         #expect(Set(names(senders)) == Set(foreign))
     }
@@ -62,7 +62,7 @@ import Time
     /// A sender that was taken over may have put anything there.
     @Test(arguments: ["link", "pipe", "folder", "file", "foreign folder", "linked folder"])
     func whatIsPlantedIsNotConnectedTo(kind: String) throws {
-        let own = try SenderFolder(in: broadcast)
+        let own = try ProcessFolder(.sender, in: broadcast)
         let socket = own.path + "/control"
         mkdir(scratch.file("away"), 0o700)
         let away = try FileDescriptor.open(scratch.file("away"), O_RDONLY | O_DIRECTORY)
@@ -77,7 +77,7 @@ import Time
             rmdir(own.path)
             symlink(scratch.file("away"), own.path)
         }
-        for folder in SenderFolder.all(in: broadcast) {
+        for folder in ProcessFolder.all(.sender, in: broadcast) {
             #expect(throws: SystemError.self) { _ = try folder.connect(until: late) }
         }
         let isAsked = other.accept() != nil

@@ -1,0 +1,37 @@
+package import FrameBridge
+import Posix
+import Time
+
+/// The recorders of a broadcast, for commands.
+package struct Recorders {
+    private static let patience = Duration.seconds(3)
+
+    private let broadcast: BridgeDirectory
+
+    package init(of broadcast: BridgeDirectory) { self.broadcast = broadcast }
+
+    /// Sends a request to all recorders, and waits for their replies.
+    ///
+    /// - Throws: the first error, after all replies; `noRecorder` without a recorder. Recorders that have ended meanwhile do not count.
+    package func ask(for request: RecorderRequest) throws(ControlError) -> [RecorderSnapshot] {
+        let deadline: Instant = MonotonicClock.now() + Self.patience
+        let asked = ProcessFolder.all(.recorder, in: broadcast).map { folder in
+            ControlClient<RecorderSnapshot>(
+                to: .recorder(pid: folder.pid),
+                asking: request,
+                until: deadline,
+                replyLimit: 65_536
+            ) { try folder.connect(until: deadline) }
+        }
+        var (reports, failure): ([RecorderSnapshot], ControlError?) = ([], nil)
+        for recorder in asked {
+            do throws(ControlError) { reports.append(try recorder.status(until: deadline)) } catch {
+                if case .gone = error { continue }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        if reports.isEmpty { throw .noRecorder(path: broadcast.path) }
+        return reports
+    }
+}
