@@ -118,7 +118,7 @@ package struct Recorder: ~Copyable {
             let after: Instant = MonotonicClock.now()
             if let writeAt, after >= writeAt {
                 self.writeAt = nil
-                engine.fileMayBegin()
+                engine.fileMayBegin(at: after)
             }
             engine.turn(at: after)
             perform()
@@ -161,9 +161,9 @@ package struct Recorder: ~Copyable {
             switch waiting.request {
             case .status: break
             case .pause: engine.pause(at: now)
-            case .resume: engine.resume()
+            case .resume: engine.resume(at: now)
             case .cut where engine.isWriting:
-                engine.cut()
+                engine.cut(at: now)
                 self.waiting.append(waiting)
                 continue
             case .cut: break

@@ -43,6 +43,8 @@ package struct RecordingEngine {
     static let keyframeTime = Duration.seconds(30)
     static let keyframeBytes = 1 << 20
     private static let beatTime = Duration.seconds(1)
+    /// A request for a keyframe may be lost.
+    static let requestTime = Duration.seconds(2)
 
     private let settings: Settings
     /// The date of `Instant.start`, in seconds since 1970, UTC. It moves when a person sets the clock, or the machine sleeps.
@@ -60,7 +62,8 @@ package struct RecordingEngine {
     private var offersSound = false
     /// Whether pictures before the next keyframe cannot be decoded, or belong to no file.
     private var needsKeyframe = true
-    private var hasRequested = false
+    /// When a keyframe was asked for; nil since the last one.
+    private var requestedAt: Instant?
     /// Whether the next keyframe begins a file.
     private var mustCut = false
     private var actions: [Action] = []
@@ -92,16 +95,16 @@ package struct RecordingEngine {
         finish(at: now)
     }
 
-    package mutating func resume() {
-        if !isOn { requestKeyframe() }
+    package mutating func resume(at now: Instant) {
+        if !isOn { requestKeyframe(at: now) }
         isOn = true
     }
 
     /// Goes on in another file as soon as there is a keyframe.
-    package mutating func cut() {
+    package mutating func cut(at now: Instant) {
         guard file != nil, !mustCut else { return }
         mustCut = true
-        requestKeyframe()
+        requestKeyframe(at: now)
     }
 
     /// Sound is not kept from now on, or again. The track goes on.
@@ -115,9 +118,9 @@ package struct RecordingEngine {
         isBlocked = true
     }
 
-    package mutating func fileMayBegin() {
+    package mutating func fileMayBegin(at now: Instant) {
         isBlocked = false
-        requestKeyframe()
+        requestKeyframe(at: now)
     }
 
     // MARK: - The feed
@@ -127,13 +130,13 @@ package struct RecordingEngine {
         case .begin(_, let offersSound):
             self.offersSound = offersSound
             needsKeyframe = true
-            requestKeyframe()
+            requestKeyframe(at: now)
         case .picture(let picture, let bytes): take(picture, bytes, at: now)
         case .sound(let packet, let instant): take(sound: packet, at: instant, now: now)
         case .horizon: break
         case .paused(let isPaused, let since):
             self.isPaused = isPaused
-            if isPaused { finish(at: min(since, now)) } else { requestKeyframe() }
+            if isPaused { finish(at: min(since, now)) } else { requestKeyframe(at: now) }
         case .dropped(let count):
             needsKeyframe = true
             actions.append(.tell(.dropped(count)))
@@ -141,7 +144,7 @@ package struct RecordingEngine {
     }
 
     /// The sender has gone. The file goes on if another one comes soon.
-    package mutating func feedEnded() { (needsKeyframe, hasRequested) = (true, false) }
+    package mutating func feedEnded() { (needsKeyframe, requestedAt) = (true, nil) }
 
     package mutating func turn(at now: Instant) {
         guard var file, now >= writtenAt + Self.beatTime else { return }
@@ -154,27 +157,28 @@ package struct RecordingEngine {
     }
 
     private mutating func take(_ picture: FeedPicture, _ bytes: [UInt8], at now: Instant) {
+        if picture.isKeyframe { requestedAt = nil }
         // A sender that was taken over may tell any instant.
         guard isOn, !isPaused, !isBlocked, picture.shownAt <= now + Self.longestGap else {
             needsKeyframe = true
             return
         }
-        if picture.isKeyframe { (needsKeyframe, hasRequested) = (false, false) }
-        guard !needsKeyframe else { return requestKeyframe() }
+        if picture.isKeyframe { needsKeyframe = false }
+        guard !needsKeyframe else { return requestKeyframe(at: now) }
         if let file, let end = end(of: file, before: picture) {
-            guard picture.isKeyframe else { return requestKeyframe() }
+            guard picture.isKeyframe else { return requestKeyframe(at: now) }
             finish(at: end)
         }
         if file == nil {
             guard picture.isKeyframe else {
                 needsKeyframe = true
-                return requestKeyframe()
+                return requestKeyframe(at: now)
             }
             open(with: picture, bytes)
         }
         guard var file else { return }
         write(file.add(picture, bytes), at: now)
-        if isDue(file, at: picture.shownAt) { requestKeyframe() }
+        if isDue(file, at: picture.shownAt) { requestKeyframe(at: now) }
         self.file = file
     }
 
@@ -183,7 +187,7 @@ package struct RecordingEngine {
         guard file.hasSound else {
             // The broadcast had none when the file began.
             offersSound = true
-            return cut()
+            return cut(at: now)
         }
         write(file.add(sound: packet, at: instant), at: now)
         self.file = file
@@ -238,8 +242,9 @@ package struct RecordingEngine {
         writtenAt = now
     }
 
-    private mutating func requestKeyframe() {
-        if !hasRequested { actions.append(.requestKeyframe) }
-        hasRequested = true
+    private mutating func requestKeyframe(at now: Instant) {
+        if let requestedAt, now < requestedAt + Self.requestTime { return }
+        actions.append(.requestKeyframe)
+        requestedAt = now
     }
 }

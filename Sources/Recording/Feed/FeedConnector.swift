@@ -11,12 +11,15 @@ package struct FeedConnector: ~Copyable {
     /// A sender that has died is started again within this time, by the process that started it.
     private static let patience = Duration.seconds(2)
     private static let farewellTime = Duration.seconds(3)
+    /// From one start of a sender that ends at once to the next.
+    private static let startTime = Duration.seconds(1)
 
     private let directory: BridgeDirectory
     /// Whether only a sender of this recorder's own will do.
     private let needsOwn: Bool
     private let startSender: () throws(SystemError) -> ChildProcess
     private var sender: ChildProcess?
+    private var startedAt: Instant?
 
     /// - Parameters:
     ///   - directory: the broadcast's folder.
@@ -46,7 +49,12 @@ package struct FeedConnector: ~Copyable {
             if sender?.takeExit() != nil { sender = nil }
             if let connection = connection() { return connection }
             if channel.isAbandoned || BroadcastGlance(directory).hasEnded { return nil }
-            if sender == nil, needsOwn || MonotonicClock.now() > since + Self.patience { sender = try startSender() }
+            let now: Instant = MonotonicClock.now()
+            let mayStart = startedAt.map { now > $0 + Self.startTime } ?? true
+            if sender == nil, mayStart, needsOwn || now > since + Self.patience {
+                sender = try startSender()
+                startedAt = now
+            }
             MonotonicClock.sleep(for: Self.restTime)
         }
     }

@@ -107,7 +107,7 @@ extension Keep {
             try recorder.wait(until: "it says so") {
                 recorder.errorOutput.contains("nothing can be recorded (No space")
             }
-            #expect(recorder.outputLines.count == 1, "the file is whole")
+            try recorder.wait(until: "the file is whole") { recorder.outputLines.count == 1 }
             try FileDescriptor.open("\(scene.folder)/room", O_WRONLY | O_CREAT).write("")
             try recorder.wait(until: "another file begins") {
                 recorder.errorLines.count { $0.contains("recording into") } == 2

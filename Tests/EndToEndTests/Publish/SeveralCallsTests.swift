@@ -13,7 +13,7 @@ extension Publish {
             let web = try WebBroadcast("rtp://\(Network.viewerAddress):5004", "--stats", stats.path)
             let counter = try draw("counter", on: web.server, "--fps", "30")
             #expect(web.sender.output.hasPrefix("v=0"))
-            let sdp = String(web.sender.output[..<web.sender.output.firstRange(of: "http")!.lowerBound])
+            let sdp = String(web.sender.output[...web.sender.output.firstRange(of: "\nhttp")!.lowerBound])
             let path = folder.file("screen.sdp")
             try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC).write(sdp)
             let player = try Subprocess(

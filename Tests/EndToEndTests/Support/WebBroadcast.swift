@@ -35,7 +35,7 @@ final class WebBroadcast {
     private static func attach(_ broadcast: Broadcast, _ network: Network, _ arguments: [String]) throws -> Subprocess {
         let command = [Programs.oriel, "attach", "web", "--dir", broadcast.directory] + arguments
         let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": token])
-        try sender.wait(until: "the sender serves") { sender.output.contains("http") }
+        try sender.wait(until: "the sender serves") { sender.outputLines.contains { $0.hasPrefix("http") } }
         return sender
     }
 
