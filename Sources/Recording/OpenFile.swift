@@ -18,7 +18,6 @@ struct OpenFile {
     private var silence = SilenceFiller()
     /// When the last picture was shown first.
     private(set) var lastPicture: Instant
-    private(set) var pictures = 0
     /// Since the last keyframe, in bytes, and when that was shown.
     private(set) var sinceKeyframe: (bytes: Int, at: Instant)
 
@@ -51,7 +50,6 @@ struct OpenFile {
     mutating func add(_ picture: FeedPicture, _ bytes: [UInt8]) -> [Write] {
         let frame = picture.codec == .av1 ? Array(OpenBitstreamUnit.withoutDelimiter(bytes[...])) : bytes
         lastPicture = max(lastPicture, picture.shownAt)
-        pictures += 1
         if picture.isKeyframe { sinceKeyframe = (0, picture.shownAt) } else { sinceKeyframe.bytes += frame.count }
         return add(frame, .picture, at: lastPicture - start, isKeyframe: picture.isKeyframe)
     }

@@ -191,7 +191,10 @@ package struct Recorder: ~Copyable {
 
     private mutating func perform() {
         for action in engine.takeActions() {
-            do throws(SystemError) { try perform(action) } catch { fail(error) }
+            do throws(SystemError) { try perform(action) } catch {
+                // What follows would belong to a file that is not there.
+                return fail(error)
+            }
         }
     }
 
@@ -225,7 +228,7 @@ package struct Recorder: ~Copyable {
 
     /// Removes what is not to be kept, and keeps room for others.
     private mutating func tidy(at now: Instant) {
-        guard base == nil, retention != Retention(), now >= tidyAt else { return }
+        guard retention != Retention(), now >= tidyAt else { return }
         tidyAt = now + Self.tidyTime
         do throws(SystemError) {
             let date = Self.epoch + Double(now.nanoseconds) / 1e9
@@ -243,9 +246,10 @@ package struct Recorder: ~Copyable {
         isBlockedTold = true
         (problem, syncAt, current) = (error, nil, nil)
         engine.fileFailed()
-        writeAt = MonotonicClock.now() + Self.writeRest
-        guard let file = part.take() else { return }
-        if let name = try? file.salvage() { complete(name) }
+        let next = MonotonicClock.now() + Self.writeRest
+        // Before anything is written again, there must be the room that is to stay free.
+        (writeAt, tidyAt) = (next, min(tidyAt, next))
+        if let file = part.take(), let name = try? file.salvage() { complete(name) }
         answerWaiting()
     }
 

@@ -54,7 +54,6 @@ package struct RecordingEngine {
     private var writtenAt = Instant.start
     /// Whether a person wants a recording now.
     private var isOn = true
-    private var isMuted = false
     /// Whether no file can be begun for now.
     private var isBlocked = false
     /// Whether the broadcast is paused.
@@ -106,9 +105,6 @@ package struct RecordingEngine {
         mustCut = true
         requestKeyframe(at: now)
     }
-
-    /// Sound is not kept from now on, or again. The track goes on.
-    package mutating func mute(_ isMuted: Bool) { self.isMuted = isMuted }
 
     package mutating func end(at now: Instant) { finish(at: now) }
 
@@ -183,7 +179,7 @@ package struct RecordingEngine {
     }
 
     private mutating func take(sound packet: [UInt8], at instant: Instant, now: Instant) {
-        guard isOn, !isPaused, !isMuted, var file, instant <= now + Self.longestGap else { return }
+        guard isOn, !isPaused, var file, instant <= now + Self.longestGap else { return }
         guard file.hasSound else {
             // The broadcast had none when the file began.
             offersSound = true

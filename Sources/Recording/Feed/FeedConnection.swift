@@ -2,13 +2,11 @@ import Control
 import Glibc
 import JSON
 import Posix
-import Time
 
 /// A recorder's connection to a sender, which is not trusted.
 struct FeedConnection: ~Copyable {
     /// Bytes that are read before anything else is done: a sender that sends without end must not keep the recorder.
     private static let mostAtOnce = 1 << 20
-    private static let requestTime = Duration.seconds(1)
     private static let keyframe = UInt8(ascii: "K")
 
     private let socket: FileDescriptor
@@ -24,7 +22,7 @@ struct FeedConnection: ~Copyable {
 
     var raw: Int32 { socket.raw }
 
-    /// Asks for a keyframe. A request that has no room is lost; so is the recorder then.
+    /// Asks for a keyframe. A request that has no room is lost; the engine repeats it.
     func requestKeyframe() { _ = try? socket.sendAvailable([Self.keyframe]) }
 
     /// The messages that have come.

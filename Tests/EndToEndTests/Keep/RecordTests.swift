@@ -120,6 +120,23 @@ extension Keep {
             counter.stop()
         }
 
+        /// More than any disk has: nothing is written again and again, and it is said once.
+        @Test func theRoomOfOthersStays() throws {
+            let scene = try RecordScene()
+            let recorder = try Subprocess([
+                scene.broadcast.oriel, "record", "--dir", scene.broadcast.directory, "--reserve", "900000T",
+                "\(scene.folder)/demo.webm",
+            ])
+            try recorder.wait(until: "it says so") {
+                recorder.errorOutput.contains("nothing can be recorded (No space")
+            }
+            usleep(5_000_000)
+            #expect(scene.files.count <= 1, "\(scene.files)")
+            #expect(recorder.errorLines.count { $0.contains("nothing can be recorded") } == 1)
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+        }
+
         @Test func aSenderThatComesBackGoesOnInTheFile() throws {
             let scene = try RecordScene()
             let counter = try draw("counter", on: scene.server, "--fps", "30")
