@@ -1,4 +1,5 @@
 import CXCB
+import Glibc
 import Posix
 import Synchronization
 import Time
@@ -9,6 +10,8 @@ final class XConnector: Sendable {
     private struct Handle: @unchecked Sendable {
         let raw: OpaquePointer
         let screenNumber: Int32
+        /// `errno` after the connection.
+        let code: Int32
     }
 
     private enum State {
@@ -38,6 +41,10 @@ final class XConnector: Sendable {
         let status = xcb_connection_has_error(handle.raw)
         if status == 0 { return (handle.raw, Int(handle.screenNumber)) }
         xcb_disconnect(handle.raw)
+        // xcb tells some lacks of memory as errors of the connection.
+        if status == XCB_CONN_CLOSED_MEM_INSUFFICIENT || handle.code == ENOMEM {
+            throw .system(SystemError("xcb_connect", code: ENOMEM))
+        }
         throw status == XCB_CONN_CLOSED_INVALID_SCREEN
             ? .noSuchScreen(display: display) : .cannotConnect(display: display)
     }
@@ -65,7 +72,9 @@ final class XConnector: Sendable {
 
     private func run() {
         var screenNumber: Int32 = 0
-        let handle = Handle(raw: xcb_connect(display, &screenNumber), screenNumber: screenNumber)
+        errno = 0
+        let raw: OpaquePointer = xcb_connect(display, &screenNumber)
+        let handle = Handle(raw: raw, screenNumber: screenNumber, code: errno)
         let wanted = state.withLock { state in
             if case .abandoned = state { return false }
             state = .connected(handle)
