@@ -5,5 +5,7 @@ package func swiftWords(in text: String) -> [String] {
         #/\w+\(\w*:?/#, #/\b[a-z]+(?:[A-Z][a-z]+)+\b/#, #/\b\w+Error\b/#,
         #/\b(?:oriel|NIO\w*|Calls|FrameBridge|HTTP|Peers|Posix|Sender|Sound|Swift|WebRTC|X11Capture)\.[A-Z]\w*/#,
     ]
+    // A random token may look like anything.
+    let text = text.replacing(/--token \S+/, with: "--token")
     return patterns.flatMap { text.matches(of: $0).map { String($0.output) } }
 }
