@@ -1,4 +1,4 @@
-/* The layout of an Oriel bridge, version 2.0 of the frames and 1.0 of the sound, for programs that read or write them in C or C++.
+/* The layout of an Oriel bridge, version 2.1 of the frames and 1.0 of the sound, for programs that read or write them in C or C++.
  *
  * What the fields mean, in which order to load and store them, and how to find and follow a broadcast is told in the article
  * "The format of a bridge" of the library FrameBridge. All integers are little-endian, all times nanoseconds of
@@ -18,7 +18,7 @@
 
 enum {
     ORIEL_BRIDGE_MAJOR = 2,
-    ORIEL_BRIDGE_MINOR = 0,
+    ORIEL_BRIDGE_MINOR = 1,
     ORIEL_BRIDGE_PAGE = 4096,
     ORIEL_BRIDGE_SLOTS = 3,
     ORIEL_BRIDGE_TILE = 64,
@@ -94,7 +94,7 @@ struct oriel_bridge_slot {
     uint32_t tile_columns, tile_rows;
     uint32_t tiles_offset;
     uint32_t changed_pixels;
-    uint32_t reserved_116;
+    uint32_t content_offset; /* of the map of changes that are not the pointer's; 0: there is none */
     uint32_t checksum; /* CRC-32C of bytes 8 to 119 */
     uint32_t reserved_124;
 };

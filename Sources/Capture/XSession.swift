@@ -218,23 +218,20 @@ final class XSession {
         let size = pictureSize
         let layout = NV12Layout(size: size, lumaStride: planes.stride, chromaStride: planes.stride)
         if planes.followsAnother {
+            planes.keepAll()
+            tiles.unpublished.forEachRun { planes.drawOnly(columns: $0, row: $1) }
             if cursor != publishedCursor || cursorPlace != publishedPlace {
                 if let publishedPlace { tiles.unpublished.insert(publishedPlace) }
                 if let cursorPlace { tiles.unpublished.insert(cursorPlace) }
             } else if let cursorPlace, tiles.unpublished.containsAny(of: cursorPlace) {
                 tiles.unpublished.insert(cursorPlace)
             }
-            planes.keepAll()
-            for row in 0..<tiles.unpublished.rows {
-                tiles.unpublished.forEachRun(inRow: row) { planes.drawOnly(columns: $0, row: row) }
-            }
+            tiles.unpublished.forEachRun { planes.drawPointer(columns: $0, row: $1) }
         } else {
             tiles.unpublished.insertAll()
         }
         planes.withPlanes { luma, chroma in
-            for row in 0..<tiles.unpublished.rows {
-                tiles.unpublished.forEachRun(inRow: row) { convert($0, row: row, &luma, &chroma, layout) }
-            }
+            tiles.unpublished.forEachRun { convert($0, row: $1, &luma, &chroma, layout) }
             guard let cursor, let place = cursorPlace, tiles.unpublished.containsAny(of: place) else { return }
             cursor.shape.draw(left: place.x, top: place.y, luma: &luma, chroma: &chroma, layout: layout)
         }

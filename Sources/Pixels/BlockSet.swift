@@ -133,6 +133,11 @@ package struct BlockSet: Equatable, Sendable {
         }
     }
 
+    /// Calls `body` with each run of adjacent blocks, row by row.
+    package func forEachRun(_ body: (_ columns: Range<Int>, _ row: Int) -> Void) {
+        for row in 0..<rows { forEachRun(inRow: row) { body($0, row) } }
+    }
+
     /// Calls `body` with disjoint rectangles of blocks that make up the set: few if rows are alike.
     package func forEachRectangle<Failure: Error>(
         _ body: (_ columns: Range<Int>, _ rows: Range<Int>) throws(Failure) -> Void

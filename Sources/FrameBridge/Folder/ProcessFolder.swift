@@ -5,7 +5,7 @@ package import Time
 /// The folder of one sender or recorder, such as `senders/PID` in the broadcast's folder. It holds `control`, the socket for
 /// commands to the process. These processes only read the files that the capture process obeys and readers trust.
 package struct ProcessFolder: Sendable {
-    package enum Kind: String, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case sender = "senders"
         case recorder = "recorders"
     }

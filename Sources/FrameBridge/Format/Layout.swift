@@ -1,13 +1,13 @@
 import Time
 
 /// The layout of a frames file. All integers are little-endian, all times are nanoseconds of CLOCK_MONOTONIC. The file
-/// is one header page and `slotCount` slots. A slot is a page of metadata, the tile version map, the luma plane and the
-/// interleaved chroma plane, each part on a page boundary.
+/// is one header page and `slotCount` slots. A slot is a page of metadata, the maps of tile and content versions, the luma
+/// plane and the interleaved chroma plane; metadata, maps and planes begin on a page boundary.
 enum Layout {
     static let magic: UInt64 = 0x3156_464C_4549_524F  // "ORIELFV1"
     static let byteOrderMark: UInt32 = 0x0102_0304
     static let major: UInt16 = 2
-    static let minor: UInt16 = 0
+    static let minor: UInt16 = 1
     static let page = 4096
     static let slotCount = 3
     static let tileSize = 64
@@ -69,6 +69,7 @@ enum Layout {
         static let tileRows = 104
         static let tilesOffset = 108
         static let changedPixels = 112
+        static let contentOffset = 116  // 0 before version 2.1
         static let checksum = 120  // CRC-32C of bytes 8 to 119
         static let metadataBytes = 128
         static let tiles = 4096
@@ -82,6 +83,7 @@ struct SlotPlan: Equatable {
     let width: Int, height: Int
     let stride: Int
     let tileColumns: Int, tileRows: Int
+    let contentOffset: Int
     let lumaOffset: Int, chromaOffset: Int
     let byteCount: Int
 
@@ -94,7 +96,9 @@ struct SlotPlan: Equatable {
         stride = (width + 63) / 64 * 64
         tileColumns = (width + Layout.tileSize - 1) / Layout.tileSize
         tileRows = (height + Layout.tileSize - 1) / Layout.tileSize
-        lumaOffset = Layout.Slot.tiles + Layout.roundUpToPage(tileColumns * tileRows * 4)
+        let mapBytes = tileColumns * tileRows * 4
+        contentOffset = Layout.Slot.tiles + mapBytes
+        lumaOffset = Layout.Slot.tiles + Layout.roundUpToPage(mapBytes * 2)
         chromaOffset = lumaOffset + Layout.roundUpToPage(stride * height)
         byteCount = chromaOffset + Layout.roundUpToPage(stride * height / 2)
     }

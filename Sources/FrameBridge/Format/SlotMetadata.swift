@@ -6,6 +6,8 @@ struct SlotMetadata: Equatable {
     let lumaStride: Int, chromaStride: Int
     let lumaOffset: Int, chromaOffset: Int
     let tilesOffset: Int, tileColumns: Int, tileRows: Int
+    /// Equal to `tilesOffset` where the writer keeps no map of its own for the content.
+    let contentOffset: Int
 
     /// Writes the first 128 bytes of a slot, with 0 for the sequence number.
     ///
@@ -39,6 +41,7 @@ struct SlotMetadata: Equatable {
         bytes.put(UInt32(plan.tileColumns), S.tileColumns)
         bytes.put(UInt32(plan.tileRows), S.tileRows)
         bytes.put(UInt32(S.tiles), S.tilesOffset)
+        bytes.put(UInt32(plan.contentOffset), S.contentOffset)
         let pixels = info.width * info.height
         let tilePixels = Layout.tileSize * Layout.tileSize
         bytes.put(UInt32(changedTiles.map { min($0 * tilePixels, pixels) } ?? pixels), S.changedPixels)
@@ -76,10 +79,14 @@ struct SlotMetadata: Equatable {
             chromaOffset + chromaStride * plan.height / 2 <= slotBytes
         else { throw Malformed("chroma plane") }
         tilesOffset = int(S.tilesOffset)
+        contentOffset = int(S.contentOffset) == 0 ? tilesOffset : int(S.contentOffset)
         guard int(S.tileSize) == Layout.tileSize, int(S.tileColumns) == plan.tileColumns,
             int(S.tileRows) == plan.tileRows, tilesOffset >= Layout.page, tilesOffset.isMultiple(of: 4),
             tilesOffset + plan.tileColumns * plan.tileRows * 4 <= slotBytes
         else { throw Malformed("tile map") }
+        guard contentOffset >= Layout.page, contentOffset.isMultiple(of: 4),
+            contentOffset + plan.tileColumns * plan.tileRows * 4 <= slotBytes
+        else { throw Malformed("content map") }
 
         info = FrameInfo(
             width: plan.width,

@@ -32,13 +32,22 @@ public struct Frame: ~Copyable {
     /// it skipped.
     public var tileVersions: Span<UInt32> {
         @_lifetime(borrow self)
-        get {
-            let tiles = (base + metadata.tilesOffset).assumingMemoryBound(to: UInt32.self)
-            return _overrideLifetime(
-                Span(_unsafeStart: tiles, count: metadata.tileColumns * metadata.tileRows),
-                borrowing: self
-            )
-        }
+        get { map(at: metadata.tilesOffset) }
+    }
+
+    /// The same, for changes that are not the pointer's. They are those of `tileVersions` for a writer that does not tell.
+    public var contentVersions: Span<UInt32> {
+        @_lifetime(borrow self)
+        get { map(at: metadata.contentOffset) }
+    }
+
+    @_lifetime(borrow self)
+    private func map(at offset: Int) -> Span<UInt32> {
+        let tiles = (base + offset).assumingMemoryBound(to: UInt32.self)
+        return _overrideLifetime(
+            Span(_unsafeStart: tiles, count: metadata.tileColumns * metadata.tileRows),
+            borrowing: self
+        )
     }
 
     /// Tiles in a row.
@@ -48,13 +57,19 @@ public struct Frame: ~Copyable {
 
     /// Calls `body` with each run of adjacent tiles in a row that changed after an earlier frame, however many frames
     /// came in between. If that frame had another size or generation, or is nil, the runs are whole rows.
-    public func forEachChange(after seen: FrameInfo?, _ body: (_ columns: Range<Int>, _ row: Int) -> Void) {
+    ///
+    /// - Parameter countsPointer: whether tiles count that differ by the pointer alone.
+    public func forEachChange(
+        after seen: FrameInfo?,
+        countsPointer: Bool = true,
+        _ body: (_ columns: Range<Int>, _ row: Int) -> Void
+    ) {
         guard let seen, seen.generation == info.generation, (seen.width, seen.height) == (info.width, info.height)
         else {
             for row in 0..<tileRows { body(0..<tileColumns, row) }
             return
         }
-        let versions = tileVersions
+        let versions = countsPointer ? tileVersions : contentVersions
         func hasChanged(_ column: Int, _ row: Int) -> Bool {
             // The numbers may have passed 2^32 in between.
             let distance = versions[row * tileColumns + column] &- UInt32(truncatingIfNeeded: seen.number)

@@ -12,7 +12,8 @@ public struct FramePlanes: ~Copyable {
     /// The count of tiles that are named as drawn; nil if the whole picture is drawn.
     private(set) var namedTiles: Int?
 
-    private var tiles: TileMap { TileMap(base, plan) }
+    private var tiles: TileMap { TileMap(of: base, plan) }
+    private var content: TileMap { TileMap(contentOf: base, plan) }
 
     /// The side of a tile in pixels, in all frames of this layout version.
     public static let tileSide = Layout.tileSize
@@ -41,6 +42,12 @@ public struct FramePlanes: ~Copyable {
     ///
     /// - Precondition: `followsAnother`.
     public mutating func drawOnly(columns: Range<Int>, row: Int) {
+        drawPointer(columns: columns, row: row)
+        for column in columns { content[column, row] = TileMap.version(frameNumber) }
+    }
+
+    /// The same, for tiles that differ by the pointer alone, or that were named before.
+    public mutating func drawPointer(columns: Range<Int>, row: Int) {
         precondition(followsAnother, "there is no frame before that could be kept")
         precondition(0..<plan.tileRows ~= row, "a row beyond the picture")
         precondition(columns.clamped(to: 0..<plan.tileColumns) == columns, "columns beyond the picture")
@@ -63,8 +70,12 @@ public struct FramePlanes: ~Copyable {
     ///
     /// - Parameter previous: the start of that slot.
     mutating func complete(from previous: UnsafeMutableRawPointer?) {
-        guard namedTiles != nil, let previous else { return tiles.fill(frameNumber) }
-        let before = TileMap(previous, plan)
+        guard namedTiles != nil, let previous else {
+            content.fill(frameNumber)
+            return tiles.fill(frameNumber)
+        }
+        content.keep(TileMap(contentOf: previous, plan), but: frameNumber)
+        let before = TileMap(of: previous, plan)
         var start = tiles.firstStale(from: 0, frameNumber, comparedTo: before)
         while let first = start {
             let (row, column) = first.quotientAndRemainder(dividingBy: plan.tileColumns)
@@ -94,17 +105,26 @@ public struct FramePlanes: ~Copyable {
     }
 }
 
-/// The tile version map of a slot: for each tile, the low 32 bits of the number of the frame in which it last changed.
+/// A version map of a slot: for each tile, the low 32 bits of the number of the frame in which it last changed.
 ///
 /// Invariant: the slot that starts at `base` belongs to the writer, or is one that it does not write now.
 struct TileMap {
     private let versions: UnsafeMutablePointer<UInt32>
     private let columns: Int, rows: Int
 
-    init(_ base: UnsafeMutableRawPointer, _ plan: SlotPlan) {
-        versions = (base + Layout.Slot.tiles).assumingMemoryBound(to: UInt32.self)
-        columns = plan.tileColumns
-        rows = plan.tileRows
+    /// The map of all changes.
+    init(of base: UnsafeMutableRawPointer, _ plan: SlotPlan) {
+        self.init(base + Layout.Slot.tiles, plan)
+    }
+
+    /// The map of changes that are not the pointer's.
+    init(contentOf base: UnsafeMutableRawPointer, _ plan: SlotPlan) {
+        self.init(base + plan.contentOffset, plan)
+    }
+
+    private init(_ map: UnsafeMutableRawPointer, _ plan: SlotPlan) {
+        versions = map.assumingMemoryBound(to: UInt32.self)
+        (columns, rows) = (plan.tileColumns, plan.tileRows)
     }
 
     static func version(_ frameNumber: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: frameNumber) }
@@ -122,6 +142,13 @@ struct TileMap {
     /// The first such tile from an index on, row by row; nil if there is none.
     func firstStale(from start: Int, _ frameNumber: UInt64, comparedTo before: TileMap) -> Int? {
         (start..<columns * rows).first { isStale($0, frameNumber, comparedTo: before) }
+    }
+
+    /// Takes the versions of the frame before over, but for tiles that were drawn in this one.
+    func keep(_ before: TileMap, but frameNumber: UInt64) {
+        for index in 0..<columns * rows where versions[index] != Self.version(frameNumber) {
+            versions[index] = before.versions[index]
+        }
     }
 
     func fill(_ frameNumber: UInt64) {

@@ -76,7 +76,10 @@ final class FrameRing {
     ) {
         let base = mapping.base + header.slotOffset(slot)
         // Version 0 marks all tiles of a new slot layout as never drawn, so that `complete` copies them.
-        if !isRecycled { TileMap(base, plan).fill(0) }
+        if !isRecycled {
+            TileMap(of: base, plan).fill(0)
+            TileMap(contentOf: base, plan).fill(0)
+        }
         var planes = FramePlanes(base: base, plan: plan, frameNumber: info.number, followsAnother: previous != nil)
         body(&planes)
         planes.complete(from: previous.map { mapping.base + header.slotOffset($0) })

@@ -71,6 +71,51 @@ import Testing
         if columns * rows > 10 { #expect(second.changes < 200 * columns * rows / 2) }
     }
 
+    /// The pointer may move over tiles whose content changes too.
+    @Test(arguments: [FrameReader.Access.mapped, .copied])
+    func changesByThePointerAloneAreTold(access: FrameReader.Access) throws {
+        let directory = try folder.bridge()
+        var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
+        var reader = try FrameReader(directory: directory, access: access)
+        var generator = SplitMix(seed: 4)
+        var (content, all): (Set<Int>, Set<Int>) = ([], [])
+        var last: FrameInfo?
+        func found(countsPointer: Bool, _ frame: borrowing Frame) -> Set<Int> {
+            var tiles: Set<Int> = []
+            frame.forEachChange(after: last, countsPointer: countsPointer) { columns, row in
+                tiles.formUnion(columns.map { row * 5 + $0 })
+            }
+            return tiles
+        }
+        for _ in 0..<500 {
+            func some(_ counts: [Int]) -> [Int] {
+                (0..<counts.randomElement(using: &generator)!).map { _ in .random(in: 0..<15, using: &generator) }
+            }
+            let (drawn, pointed) = (some([0, 0, 1, 3]), some([0, 1, 2]))
+            let isWhole = Int.random(in: 0..<50, using: &generator) == 0
+            try writer.publish(info(320, 192)) { planes in
+                guard planes.followsAnother, !isWhole else {
+                    fill(&planes, 1)
+                    return content.formUnion(0..<15)
+                }
+                planes.keepAll()
+                for tile in drawn { planes.drawOnly(columns: tile % 5..<tile % 5 + 1, row: tile / 5) }
+                for tile in pointed { planes.drawPointer(columns: tile % 5..<tile % 5 + 1, row: tile / 5) }
+            }
+            content.formUnion(drawn)
+            all.formUnion(content.union(pointed))
+            guard Int.random(in: 0..<3, using: &generator) == 0 else { continue }
+            var changes: (content: Set<Int>, all: Set<Int>) = ([], [])
+            let outcome = try reader.read { frame in
+                changes = (found(countsPointer: false, frame), found(countsPointer: true, frame))
+            }
+            guard case .frame(let info) = outcome else { throw Unexpected(outcome) }
+            #expect(changes.content == content)
+            #expect(changes.all == all)
+            (last, content, all) = (info, [], [])
+        }
+    }
+
     @Test func anotherSizeOrGenerationIsAllNew() throws {
         let directory = try folder.bridge()
         var writer = try FrameWriter(directory: directory, source: "", framesPerSecond: 30)
