@@ -96,8 +96,8 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "Access", "Control", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO", "Time",
-                "WebRTC",
+                "Access", "Containers", "Control", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO",
+                "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -214,7 +214,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Differential", "FrameBridge", "Media", "Pixels", "Posix", "TestSupport", "Time", "VideoEncoding",
+                "Containers", "Differential", "FrameBridge", "Media", "Pixels", "Posix", "TestSupport", "Time",
+                "VideoEncoding",
                 "X11Capture", argumentParser,
             ],
             path: "Benchmarks/Bench",

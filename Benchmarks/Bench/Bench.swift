@@ -11,7 +11,7 @@ struct Bench: ParsableCommand {
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
             DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
-            SoundCommand.self, HostileCommand.self, WireCommand.self,
+            SoundCommand.self, RecordCommand.self, HostileCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
@@ -145,6 +145,33 @@ struct SoundCommand: ParsableCommand {
     func run() {
         stopChildrenOnSignals()
         Report(sections: soundSections(options, only: only)).printGoals()
+    }
+}
+
+struct RecordCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record",
+        abstract: "Recording: its cost beside a share, how soon a file is there, and what a crash loses."
+    )
+    @OptionGroup var options: RunOptions
+
+    @Option(help: "Measure only sections with this in their names: cost, memory, speed, live, hour or kill.")
+    var only = ""
+
+    @Option(help: "How often a recorder is killed.")
+    var kills = 50
+
+    @Option(help: "How long a still screen is recorded; what it takes is scaled to an hour.")
+    var minutes = 3.0
+
+    func validate() throws {
+        guard kills >= 1, minutes >= 0.1 else { throw ValidationError("--kills starts at 1, and --minutes at 0.1.") }
+    }
+
+    func run() {
+        stopChildrenOnSignals()
+        let options = RecordOptions(run: options, kills: kills, minutes: minutes)
+        Report(sections: recordSections(options, only: only)).printGoals()
     }
 }
 

@@ -135,6 +135,9 @@ final class Broadcast {
         self.folder = folder
     }
 
+    /// That of Oriel's broadcast.
+    var directory: String { folder!.path + "/bridge" }
+
     deinit { processes.reversed().forEach { $0.stop() } }
 
     func requireRunning() throws {

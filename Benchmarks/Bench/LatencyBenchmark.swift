@@ -67,7 +67,14 @@ final class Sightings: Sendable {
 }
 
 /// p50 and p95 in milliseconds.
-private func latency(of contender: Contender, on kind: String, seconds: Double) throws -> [Double] {
+///
+/// - Parameter accompany: starts what runs beside the broadcast, and returns what keeps it running.
+func latency(
+    of contender: Contender,
+    on kind: String,
+    seconds: Double,
+    beside accompany: (Broadcast) throws -> Any? = { _ in nil }
+) throws -> [Double] {
     let stage = try Stage(kind, capturingOutput: true)
     let port = try freePortPair()
     let control = try UDPSocket(family: AF_INET, port: port + 1)
@@ -83,6 +90,8 @@ private func latency(of contender: Contender, on kind: String, seconds: Double) 
     }
     defer { receiver.stop() }
     let broadcast = try contender.start(stage, port)
+    let company = try accompany(broadcast)
+    defer { withExtendedLifetime(company) {} }
     sleep(seconds: 3)
     let from: Instant = MonotonicClock.now()
     sleep(seconds: seconds)

@@ -14,6 +14,16 @@ func processorSeconds(of pid: pid_t) throws -> Double {
     return nanoseconds / 1e9
 }
 
+/// The proportional set size in MB.
+func proportionalMemory(of pid: pid_t) throws -> Double {
+    let rollup = try String(contentsOfFile: "/proc/\(pid)/smaps_rollup", encoding: .utf8)
+    let line = rollup.split(separator: "\n").first { $0.hasPrefix("Pss:") }
+    guard let kibibytes = line?.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
+        throw BenchError("/proc/\(pid)/smaps_rollup has no Pss")
+    }
+    return kibibytes * 1024 / 1e6
+}
+
 private func threads(ofProcess pid: pid_t) throws -> [String] {
     let folder = "/proc/\(pid)/task"
     return try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }
@@ -33,13 +43,5 @@ extension ChildProcess {
         return count
     }
 
-    /// The proportional set size in MB.
-    func memory() throws -> Double {
-        let rollup = try String(contentsOfFile: "/proc/\(pid)/smaps_rollup", encoding: .utf8)
-        let line = rollup.split(separator: "\n").first { $0.hasPrefix("Pss:") }
-        guard let kibibytes = line?.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
-            throw BenchError("/proc/\(pid)/smaps_rollup has no Pss")
-        }
-        return kibibytes * 1024 / 1e6
-    }
+    func memory() throws -> Double { try proportionalMemory(of: pid) }
 }

@@ -207,6 +207,15 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     package var reservedBytes: UInt64 = 0
     /// Of a sender for this recorder alone; nil if that of others will do.
     package var video: VideoSettings?
+    /// Nil if everything is recorded, or clips are begun by command alone.
+    package var clips: ClipSettings?
+    /// Seconds that are kept in memory for a replay; nil for none.
+    package var replaySeconds: Int?
+    package var events: String?
+    /// Runs with the files of each clip; nil for none.
+    package var program: String?
+    /// Whether it is part of `oriel share`: it prints no paths, and starts no sender but one that `video` needs.
+    package var isSupervised = false
     package var goesOn = false
 
     /// - Parameters:
@@ -217,11 +226,35 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     }
 }
 
+/// The clips of a recorder.
+package struct ClipSettings: Codable, Equatable, Sendable {
+    /// 1 to 10; nil for clips by command alone.
+    package var sensitivity: Int?
+    /// In the words of the command line; the whole picture if empty.
+    package var zones: [String] = []
+    package var initialSeconds = 10
+    package var augmentationSeconds = 5
+    package var maximumSeconds = 30
+    package var blindSeconds = 30
+    package var preRollSeconds = 5
+
+    package init() {}
+}
+
 /// Of the process that connects a recorder to senders.
 package struct FeedConnectorSettings: Codable, Sendable {
     package let broadcast: String
     /// Of a sender for the recorder alone; nil if that of others will do.
     package let video: VideoSettings?
+    /// Of the recordings.
+    package let folder: String
+    /// Runs with the files of each clip; nil for none.
+    package let program: String?
+    /// Whether it waits for a sender as long as it takes.
+    package let isSupervised: Bool
 
-    package init(of broadcast: String, video: VideoSettings?) { (self.broadcast, self.video) = (broadcast, video) }
+    package init(for recorder: RecorderProcessSettings) {
+        (broadcast, video) = (recorder.broadcast, recorder.video)
+        (folder, program, isSupervised) = (recorder.folder, recorder.program, recorder.isSupervised)
+    }
 }

@@ -52,8 +52,11 @@ package final class ControlClient<Status: Codable & Sendable> {
     }
 
     package func status(until deadline: Instant) throws(ControlError) -> Status {
-        guard case .status(let status) = try reply(until: deadline) else { throw .babbles(process) }
-        return status
+        switch try reply(until: deadline) {
+        case .status(let status): return status
+        case .refused(let reason): throw .refused(reason: reason)
+        case .done: throw .babbles(process)
+        }
     }
 }
 

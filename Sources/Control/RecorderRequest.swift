@@ -8,6 +8,18 @@ package enum RecorderRequest: ControlRequest, Equatable {
     case resume
     /// Goes on in another file. The reply comes when the file before is whole.
     case cut
+    /// Records silence from now on.
+    case mute
+    case unmute
+    /// Begins a clip, or makes the one that is written longer.
+    case trigger
+    /// Writes the last seconds into a file; nil for all that is kept. The reply has its name in `lastFile`.
+    case replay(seconds: Int?)
+
+    package var patience: Duration {
+        // It may be a file of a hundred megabytes, on a slow disk.
+        if case .replay = self { .seconds(30) } else { .seconds(2) }
+    }
 }
 
 /// A recorder at one instant. Names and units are those of the JSON of `oriel record status`.
@@ -16,6 +28,10 @@ package struct RecorderSnapshot: Codable, Sendable, Equatable {
         /// There is no picture yet, or the broadcast is paused.
         case waiting
         case recording
+        /// It waits for motion, or a command.
+        case armed
+        /// After a clip, it waits for commands alone.
+        case blind
         /// A person has paused it.
         case paused
         /// Nothing can be written.
@@ -34,6 +50,8 @@ package struct RecorderSnapshot: Codable, Sendable, Equatable {
     package var lastFile: String?
     /// The whole files of this recorder.
     package var files = 0
+    /// Whether it records silence.
+    package var muted = false
     /// Why nothing can be written; absent if it can.
     package var problem: String?
 

@@ -4,7 +4,7 @@ import Time
 
 /// The recorders of a broadcast, for commands.
 package struct Recorders {
-    private static let patience = Duration.seconds(3)
+    private static let spareTime = Duration.seconds(1)
 
     private let broadcast: BridgeDirectory
 
@@ -14,7 +14,15 @@ package struct Recorders {
     ///
     /// - Throws: the first error, after all replies; `noRecorder` without a recorder. Recorders that have ended meanwhile do not count.
     package func ask(for request: RecorderRequest) throws(ControlError) -> [RecorderSnapshot] {
-        let deadline: Instant = MonotonicClock.now() + Self.patience
+        let (reports, problem) = answers(to: request)
+        if let problem { throw problem }
+        if reports.isEmpty { throw .noRecorder(path: broadcast.path) }
+        return reports
+    }
+
+    /// The answers, and the first error.
+    func answers(to request: RecorderRequest) -> (reports: [RecorderSnapshot], problem: ControlError?) {
+        let deadline: Instant = MonotonicClock.now() + request.patience + Self.spareTime
         let asked = ProcessFolder.all(.recorder, in: broadcast).map { folder in
             ControlClient<RecorderSnapshot>(
                 to: .recorder(pid: folder.pid),
@@ -23,15 +31,13 @@ package struct Recorders {
                 replyLimit: 65_536
             ) { try folder.connect(until: deadline) }
         }
-        var (reports, failure): ([RecorderSnapshot], ControlError?) = ([], nil)
+        var (reports, problem): ([RecorderSnapshot], ControlError?) = ([], nil)
         for recorder in asked {
             do throws(ControlError) { reports.append(try recorder.status(until: deadline)) } catch {
                 if case .gone = error { continue }
-                failure = failure ?? error
+                problem = problem ?? error
             }
         }
-        if let failure { throw failure }
-        if reports.isEmpty { throw .noRecorder(path: broadcast.path) }
-        return reports
+        return (reports, problem)
     }
 }

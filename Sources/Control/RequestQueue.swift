@@ -22,8 +22,6 @@ package final class RequestQueue<Request: ControlRequest, Status: Codable & Send
         }
     }
 
-    private var patience: Duration { .seconds(2) }
-
     private struct State {
         var waiting: [Waiting] = []
         var isClosed = false
@@ -39,7 +37,7 @@ package final class RequestQueue<Request: ControlRequest, Status: Codable & Send
         signal = try EventSignal()
     }
 
-    /// Adds a request, and waits up to two seconds for the answer. The request may still be done after that.
+    /// Adds a request, and waits for the answer as long as the request says. The request may still be done after that.
     package func ask(_ request: Request) -> Reply<Status> {
         let waiting = Waiting(request)
         let isOpen = state.withLock { state in
@@ -48,7 +46,7 @@ package final class RequestQueue<Request: ControlRequest, Status: Codable & Send
         }
         guard isOpen else { return .refused(reason: "\(process) is about to end") }
         wake()
-        return waiting.wait(until: MonotonicClock.now() + patience)
+        return waiting.wait(until: MonotonicClock.now() + request.patience)
             ?? .refused(reason: "\(process) does not get to run: try again, or end it with kill")
     }
 

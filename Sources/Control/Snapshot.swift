@@ -35,10 +35,13 @@ package struct Snapshot: Sendable {
     /// The reason why the sound process's state is unknown, for people; nil if it is known, or there is no sound
     /// process.
     package var soundProblem: String?
+    package var recorders: [RecorderSnapshot] = []
+    /// The reason why the state of a recorder is unknown, for people; nil if all are known.
+    package var recorderProblem: String?
 
     package init(directory: String) { self.directory = directory }
 
-    /// Asks all processes. Takes at most five seconds.
+    /// Asks all processes. Takes at most eight seconds.
     package init(of directory: BridgeDirectory) throws(BridgeError) {
         self.init(directory: directory.path)
         let inspection = try BridgeInspection(directory)
@@ -48,6 +51,8 @@ package struct Snapshot: Sendable {
         case .failure(let error): soundProblem = "sound: \(error)"
         case nil: break
         }
+        let recorders = Recorders(of: directory).answers(to: .status)
+        (self.recorders, recorderProblem) = (recorders.reports, recorders.problem.map { "\($0)" })
         capture = CaptureSnapshot(inspection, at: MonotonicClock.now())
     }
 

@@ -1,12 +1,36 @@
 import Glibc
 import JSON
 import Posix
+import Synchronization
 
 /// Standard output and standard error. Nothing is buffered, so that a pipe gets each line when it is printed.
 ///
 /// Lines may hold text that others chose, such as the title of a window. Control characters are spelt out, so that a terminal
 /// shows them and does not obey them.
 package enum Console {
+    /// Whether the last line of the terminal shows a progress, and no end of a line.
+    private static let showsProgress = Mutex(false)
+    /// Moves to the beginning of the line, and clears it (ECMA-48 §8.3.15, §8.3.41).
+    private static let clearedLine = "\r\u{1B}[K"
+
+    /// Whether there is a terminal for `progress`.
+    package static var hasTerminal: Bool { isatty(2) == 1 }
+
+    /// Shows on a terminal how far something is, in the place of what it showed last.
+    package static func progress(_ text: String) {
+        guard isWritable(2) else { return }
+        showsProgress.withLock { $0 = true }
+        try? write(clearedLine + text.spellingOutControls(), to: 2)
+    }
+
+    /// What comes before another line.
+    private static func endOfProgress() -> String {
+        showsProgress.withLock { isShown in
+            defer { isShown = false }
+            return isShown ? clearedLine : ""
+        }
+    }
+
     /// Prints lines of results to standard output. Returns false when nobody reads it any more.
     ///
     /// - Parameter redrawing: on a terminal, in the place of those printed before: moves to the top left corner and clears what
@@ -14,6 +38,7 @@ package enum Console {
     @discardableResult
     package static func print(_ lines: [String], redrawing: Bool = false) -> Bool {
         let start = redrawing && isatty(1) == 1 ? "\u{1B}[H\u{1B}[J" : ""
+        try? write(endOfProgress(), to: 2)
         return emit(start + lines.map { $0.spellingOutControls() + "\n" }.joined())
     }
 
@@ -27,7 +52,7 @@ package enum Console {
     /// Writes a line about what happens to standard error. The line is lost while nobody takes it, as in a terminal stopped by
     /// Ctrl-S: the broadcast must not wait for the terminal.
     package static func note(_ sentence: String) {
-        if isWritable(2) { try? write("oriel: \(sentence.spellingOutControls())\n", to: 2) }
+        if isWritable(2) { try? write("\(endOfProgress())oriel: \(sentence.spellingOutControls())\n", to: 2) }
     }
 
     /// Writes results to standard output, as far as it takes them without delay, and removes these from `bytes`. When nobody

@@ -1,8 +1,22 @@
 import CPosix
 import Glibc
+package import Time
 
-/// One end of a pair of sockets, by which a process asks another one for descriptors, and gets them (SCM_RIGHTS, unix(7)).
+/// One end of a pair of sockets, by which a process asks another one for descriptors, and gets them (SCM_RIGHTS, unix(7)). It may also send
+/// notes.
 package struct DescriptorChannel: ~Copyable, Sendable {
+    /// A message of the process that asks.
+    package enum Message: Equatable {
+        case question
+        case note(String)
+        /// It has gone.
+        case end
+    }
+
+    private static let question: UInt8 = 0
+    private static let note: UInt8 = 1
+    private static let longestMessage = 65_536
+
     private let socket: FileDescriptor
 
     package init(taking socket: consuming FileDescriptor) { self.socket = socket }
@@ -12,15 +26,27 @@ package struct DescriptorChannel: ~Copyable, Sendable {
 
     // MARK: - The process that asks
 
-    package func ask() throws(SystemError) {
+    package func ask() throws(SystemError) { try send([Self.question]) }
+
+    /// Sends a note, if there is room for it.
+    package func note(_ text: String) { try? send([Self.note] + Array(text.utf8)) }
+
+    private func send(_ message: [UInt8]) throws(SystemError) {
         let raw = raw
-        var question: UInt8 = 0
-        try check("send") { send(raw, &question, 1, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+        try check("send") { Glibc.send(raw, message, message.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+    }
+
+    /// Asks and sends no more, and waits until the other process has taken everything, and closes its end.
+    package func finish(until deadline: Instant) {
+        shutdown(raw, Int32(SHUT_WR))
+        var item = pollfd(fd: raw, events: 0, revents: 0)
+        let rest = max(.zero, deadline - MonotonicClock.now()) / .milliseconds(1)
+        _ = Glibc.poll(&item, 1, Int32(rest))
     }
 
     /// The descriptor that was asked for. Waits until it comes.
     ///
-    /// - Throws: `ECONNRESET` if the other process has gone.
+    /// - Throws: `ECONNRESET` if the other process has gone, `EBADMSG` if it has refused.
     package func take() throws(SystemError) -> FileDescriptor {
         let raw = raw
         return FileDescriptor(taking: try check("recvmsg") { posix_receive_descriptor(raw) })
@@ -28,17 +54,19 @@ package struct DescriptorChannel: ~Copyable, Sendable {
 
     // MARK: - The process that answers
 
-    /// Waits for a question. Returns false if the other process has gone.
-    package func waitForQuestion() -> Bool {
-        var question: UInt8 = 0
-        let raw = raw
-        return (try? check("recv") { recv(raw, &question, 1, 0) }) == 1
+    /// The next message; nil if none has come.
+    package func receive() -> Message? {
+        var bytes = [UInt8](repeating: 0, count: Self.longestMessage)
+        let count = recv(raw, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        if count < 0, errno == EAGAIN || errno == EINTR { return nil }
+        guard count > 0 else { return .end }
+        return bytes[0] == Self.note ? .note(String(decoding: bytes[1..<count], as: UTF8.self)) : .question
     }
 
-    /// Whether the other process has gone.
-    package var isAbandoned: Bool {
-        var item = pollfd(fd: raw, events: 0, revents: 0)
-        return Glibc.poll(&item, 1, 0) > 0 && Int32(item.revents) & POLLHUP != 0
+    /// Answers a question by no descriptor.
+    package func refuse() {
+        var none: UInt8 = 0
+        _ = Glibc.send(raw, &none, 1, Int32(MSG_NOSIGNAL))
     }
 
     package func give(_ descriptor: consuming FileDescriptor) throws(SystemError) {

@@ -43,6 +43,8 @@ package struct CallEvent: Encodable, Sendable {
         case server
         /// The process that reads renewed files has ended.
         case renewalEnded = "renewal_ended"
+        case clipBegun = "clip_begun"
+        case clipEnded = "clip_ended"
     }
 
     var time: String?
@@ -51,20 +53,20 @@ package struct CallEvent: Encodable, Sendable {
     /// The call, as the command line names it; nil for an event of all calls.
     var call: String?
     var sentence: String?
-    /// The number of the viewer, or of the knock: each counts by itself.
-    var id: Int?
+    /// The number of the viewer, the knock or the clip: each counts by itself.
+    package var id: Int?
     /// The name that a viewer or member gives itself; of a microphone, its name.
     package var name: String?
     var note: String?
     var address: String?
     var codec: String?
     var reason: EndReason?
-    /// Of the broadcast, the microphone or the server.
+    /// Of the broadcast, the microphone or the server; why a clip began or ended.
     package var state: String?
     /// A STUN or TURN server.
     var server: String?
-    /// The paths of files that are no longer read again.
-    var files: [String]?
+    /// The paths of files that are no longer read again, or of a clip.
+    package var files: [String]?
 }
 
 extension CallEvent {

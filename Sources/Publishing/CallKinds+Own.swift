@@ -14,6 +14,7 @@ extension CallKinds {
             .room(name: introduction?.name ?? "", note: introduction?.note ?? ""),
             .whip,
             .janus,
+            .cmaf,
             .plainRTP { try SDPPublisher(path: sdp).publish },
         ])
     }

@@ -50,7 +50,11 @@ struct Publisher: ~Copyable {
         try calls.begin(endowment.calls, receiver: rendered.receiver)
         let directory = endowment.directory
         let hasCalls = !endowment.calls.isEmpty
-        let feeds = RecordingFeeds(media, sinks: sinks) { try FrameReader(directory: directory) }
+        let feeds = RecordingFeeds(media, sinks: sinks) { isRecorded in
+            status.note(isRecorded: isRecorded)
+        } reader: {
+            try FrameReader(directory: directory)
+        }
         ends.add { feeds.close() }
         let commands = SenderCommands(calls, access: access, talk: people.talk)
         access.begin(

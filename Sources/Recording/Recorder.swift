@@ -7,67 +7,55 @@ import Time
 package struct Recorder: ~Copyable {
     package enum End: Equatable { case interrupted, broadcastEnded }
 
-    /// What a person is told, as a sentence.
-    package enum News: Equatable, CustomStringConvertible {
-        case began(String)
-        case completed(String)
-        /// It was not to be kept longer.
-        case removed(String)
-        /// Nothing can be written, for this reason; it is tried again.
-        case blocked(SystemError)
-        case dropped(Int)
-        case unreadable
-
-        package var description: String {
-            switch self {
-            case .began(let name): "recording into \(name)"
-            case .completed(let name): "\(name) is whole"
-            case .removed(let name): "\(name) is removed, as the limits of --keep and --reserve say"
-            case .blocked(let error): "nothing can be recorded (\(error.reason)): it goes on as soon as it can"
-            case .dropped(let count): "\(count) pictures are missing, as the disk or this machine is too slow"
-            case .unreadable: "the sender's pictures cannot be read: update Oriel"
-            }
-        }
-    }
-
     /// How much may be lost with the power.
     private static let syncTime = Duration.seconds(1)
     /// Before another attempt to connect, or to write.
+    private static let progressTime = Duration.seconds(1)
     private static let connectRest = Duration.milliseconds(100)
     private static let writeRest = Duration.seconds(2)
+    /// For the process that connects, to start the last program.
+    private static let farewellTime = Duration.seconds(1)
     /// Between two looks at the recordings that are to go.
     private static let tidyTime = Duration.seconds(60)
 
-    private let folder: RecordingFolder
+    let folder: RecordingFolder
     /// The name of the first file, without the ending; nil for names by the date.
     private let base: String?
-    private let broadcast: String
+    let broadcast: String
     private let connector: DescriptorChannel
     private let tell: (News) -> Void
-    private var engine: RecordingEngine
+    var engine: RecordingEngine
     private var part: PartFile?
-    private var feed: FeedConnection?
+    var feed: FeedConnection?
     private var isAsking = false
+    private let suspends = try? SuspendWatch()
     /// Not before this instant.
     private var askAt = Instant.start
     private var writeAt: Instant?
     private var syncAt: Instant?
-    private var isBlockedTold = false
-    private let requests: RecorderRequests
+    var isBlockedTold = false
+    let requests: RecorderRequests
+    let kept: KeptStates
     /// Those that are answered when the open file is whole.
-    private var waiting: [RecorderRequests.Waiting] = []
+    var waiting: [RecorderRequests.Waiting] = []
     /// The names of the file that is being written, and of the last whole one.
-    private var current: String?
-    private var lastFile: String?
-    private var files = 0
-    private var problem: SystemError?
+    var current: String?
+    var lastFile: String?
+    var files = 0
+    /// The clips of this recorder, and the whole files of the last one.
+    var clips = 0
+    private var clipFiles: [String] = []
+    var problem: SystemError?
     private let retention: Retention
     private var tidyAt = Instant.start
+    /// When a person is told again how far the file is; nil for nobody who looks.
+    private var progressAt: Instant?
 
     /// - Parameters:
     ///   - broadcast: its name, for those of files.
     ///   - base: the name of the first file, without the ending; nil for names by the date.
     ///   - connector: to the process of `FeedConnector`.
+    ///   - showsProgress: whether `tell` gets the progress each second.
     ///   - tell: gets news for a person.
     package init(
         into folder: RecordingFolder,
@@ -75,14 +63,23 @@ package struct Recorder: ~Copyable {
         keeping retention: Retention,
         broadcast: String,
         base: String?,
+        keeping kept: KeptStates,
         requests: RecorderRequests,
         connector: consuming DescriptorChannel,
+        showsProgress: Bool,
         tell: @escaping (News) -> Void
     ) {
         (self.folder, self.broadcast, self.base, self.tell) = (folder, broadcast, base, tell)
         self.connector = connector
         (self.retention, self.requests) = (retention, requests)
+        progressAt = showsProgress ? .start : nil
         engine = RecordingEngine(settings, epoch: Self.epoch)
+        self.kept = kept
+        switch kept {
+        case .none: break
+        case .begin: try? folder.keep(KeptState(), of: broadcast)
+        case .goOn: restore(folder.kept(of: broadcast))
+        }
     }
 
     /// Records until a signal comes, or the broadcast has ended.
@@ -92,6 +89,7 @@ package struct Recorder: ~Copyable {
         perform()
         answerWaiting()
         requests.close()
+        connector.finish(until: MonotonicClock.now() + Self.farewellTime)
         return end
     }
 
@@ -106,12 +104,14 @@ package struct Recorder: ~Copyable {
             let deadline = earliest(
                 earliest(engine.deadline, syncAt, writeAt),
                 feed == nil && !isAsking ? askAt : nil,
-                retention == Retention() ? nil : tidyAt
+                earliest(retention == Retention() ? nil : tidyAt, engine.isWriting ? progressAt : nil)
             )
-            let descriptors: InlineArray<4, Int32> = [
+            let descriptors: InlineArray<5, Int32> = [
                 signals.descriptor.raw, requests.descriptor, isAsking ? connector.raw : -1, feed?.raw ?? -1,
+                suspends?.descriptor.raw ?? -1,
             ]
             waitReadable(descriptors.span, until: deadline)
+            if suspends?.takeSuspend() != nil { engine.slept(at: MonotonicClock.now()) }
             takeRequests()
             if isAsking, !connect() { return .broadcastEnded }
             receive()
@@ -124,6 +124,7 @@ package struct Recorder: ~Copyable {
             perform()
             synchronize(at: after)
             tidy(at: after)
+            tellProgress(at: after)
         }
         return .interrupted
     }
@@ -135,7 +136,7 @@ package struct Recorder: ~Copyable {
         do {
             feed = try FeedConnection(try connector.take())
         } catch {
-            if (error as? SystemError)?.code == ECONNRESET { return false }
+            if [ECONNRESET, EBADMSG].contains((error as? SystemError)?.code) { return false }
             askAt = MonotonicClock.now() + Self.connectRest
         }
         return true
@@ -153,55 +154,31 @@ package struct Recorder: ~Copyable {
         }
     }
 
-    // MARK: - Requests
-
-    private mutating func takeRequests() {
-        let now: Instant = MonotonicClock.now()
-        for waiting in requests.takeWaiting() {
-            switch waiting.request {
-            case .status: break
-            case .pause: engine.pause(at: now)
-            case .resume: engine.resume(at: now)
-            case .cut where engine.isWriting:
-                engine.cut(at: now)
-                self.waiting.append(waiting)
-                continue
-            case .cut: break
-            }
-            perform()
-            waiting.answer(.status(report: snapshot))
-        }
-    }
-
-    private mutating func answerWaiting() {
-        for waiting in waiting { waiting.answer(.status(report: snapshot)) }
-        waiting = []
-    }
-
-    private var snapshot: RecorderSnapshot {
-        var snapshot = RecorderSnapshot(pid: getpid(), state: engine.state, folder: folder.path)
-        (snapshot.file, snapshot.bytes) = (current, engine.bytes)
-        snapshot.lengthS = (engine.length / .milliseconds(1)).rounded() / 1000
-        (snapshot.lastFile, snapshot.files) = (lastFile, files)
-        snapshot.problem = engine.state == .blocked ? problem?.reason : nil
-        return snapshot
+    private mutating func tellProgress(at now: Instant) {
+        guard let progressAt, now >= progressAt, let current else { return }
+        self.progressAt = now + Self.progressTime
+        tell(.progress(current, length: engine.length, bytes: engine.bytes))
     }
 
     // MARK: - Files
 
-    private mutating func perform() {
+    mutating func perform() {
+        var hasFailed = false
         for action in engine.takeActions() {
+            // What follows would belong to a file that is not there, but for what is told.
+            if hasFailed, case .tell = action {} else if hasFailed { continue }
             do throws(SystemError) { try perform(action) } catch {
-                // What follows would belong to a file that is not there.
-                return fail(error)
+                hasFailed = true
+                fail(error)
             }
         }
     }
 
     private mutating func perform(_ action: RecordingEngine.Action) throws(SystemError) {
         switch action {
-        case .open(let date):
-            let file = try folder.create(base ?? FileName.base(broadcast, date: date))
+        case .open(let date, let cause):
+            let occasion = cause.flatMap { FileName.Occasion(rawValue: $0.rawValue) }
+            let file = try folder.create(base ?? FileName.base(broadcast, date: date, of: occasion))
             current = file.name
             tell(.began(file.name))
             part = consume file
@@ -214,9 +191,16 @@ package struct Recorder: ~Copyable {
             guard let file = part.take() else { return }
             complete(try file.end(end))
             isBlockedTold = false
-        case .requestKeyframe: feed?.requestKeyframe()
+        case .requestKeyframe: feed?.request(.keyframe)
+        case .requestPause: feed?.request(.pause)
         case .tell(.dropped(let count)): tell(.dropped(count))
         case .tell(.unreadable): tell(.unreadable)
+        case .tell(.clipBegan(let cause)):
+            (clips, clipFiles) = (clips + 1, [])
+            tell(.clipBegan(clips, cause, file: current))
+        case .tell(.clipEnded(let reason)):
+            tell(.clipEnded(clips, reason, files: clipFiles))
+            connector.note(clipFiles.joined(separator: "/"))
         }
     }
 
@@ -254,9 +238,14 @@ package struct Recorder: ~Copyable {
     }
 
     private mutating func complete(_ name: String) {
+        clipFiles.append(name)
+        tellWhole(name)
+        answerWaiting()
+    }
+
+    mutating func tellWhole(_ name: String) {
         (lastFile, files) = (name, files + 1)
         tell(.completed(name))
-        answerWaiting()
     }
 
     /// The date of `Instant.start`, in seconds since 1970.

@@ -6,7 +6,9 @@ package import Time
 package struct RecordingEngine {
     package enum Action: Equatable {
         /// Begin a file, whose first picture has a date, in seconds since 1970, UTC.
-        case open(date: Double)
+        ///
+        /// - `cause`: of the clip that it belongs to; nil where everything is recorded.
+        case open(date: Double, cause: ClipTrigger.Cause?)
         /// Two parts of one element.
         case append([UInt8], [UInt8])
         case patch(WebMPatch)
@@ -14,6 +16,8 @@ package struct RecordingEngine {
         case close(WebMEnd)
         /// The sender is to send a keyframe soon.
         case requestKeyframe
+        /// The sender is to send nothing for now.
+        case requestPause
         case tell(News)
     }
 
@@ -22,6 +26,10 @@ package struct RecordingEngine {
         case dropped(Int)
         /// A keyframe that no decoder can read.
         case unreadable
+        /// It comes after the `open` of its file, or before if there is no picture yet.
+        case clipBegan(ClipTrigger.Cause)
+        /// It comes after the `close` of its last file.
+        case clipEnded(ClipTrigger.End)
     }
 
     package struct Settings {
@@ -31,6 +39,28 @@ package struct RecordingEngine {
         package var segmentSize: UInt64?
         /// Shown by players.
         package var title = ""
+        /// Nil to record everything.
+        package var clips: Clips?
+        /// Kept in memory for `replay`; nil for nothing.
+        package var replay: Duration?
+
+        package init() {}
+    }
+
+    package struct Clips: Equatable, Sendable {
+        package var times = ClipTrigger.Times()
+        /// Of a clip before what it was begun for.
+        package var preRoll = Duration.seconds(5)
+        /// Nil for clips by command alone.
+        package var motion: Motion?
+
+        package init() {}
+    }
+
+    package struct Motion: Equatable, Sendable {
+        package var sensitivity = MotionSensitivity.medium
+        /// The whole picture if empty.
+        package var zones: [MotionZone] = []
 
         package init() {}
     }
@@ -39,63 +69,89 @@ package struct RecordingEngine {
     static let longestGap = Duration.seconds(5)
     /// How long the last picture is shown if nobody says what came after it.
     static let lastShown = Duration.milliseconds(100)
-    /// A player that seeks decodes from the keyframe before. So there is one after this time and as many bytes: none for a picture at rest.
-    static let keyframeTime = Duration.seconds(30)
-    static let keyframeBytes = 1 << 20
-    private static let beatTime = Duration.seconds(1)
+    /// Until the screen is shown again after a pause.
+    private static let resumeTime = Duration.seconds(1)
+    static let beatTime = Duration.seconds(1)
     /// A request for a keyframe may be lost.
     static let requestTime = Duration.seconds(2)
 
-    private let settings: Settings
+    let settings: Settings
     /// The date of `Instant.start`, in seconds since 1970, UTC. It moves when a person sets the clock, or the machine sleeps.
     package var epoch: Double
-    private var file: OpenFile?
+    var file: OpenFile?
     /// When anything was written last.
-    private var writtenAt = Instant.start
+    var writtenAt = Instant.start
     /// Whether a person wants a recording now.
-    private var isOn = true
+    private(set) var isOn = true
+    /// Whether silence is recorded in place of the sound.
+    var isMuted = false
     /// Whether no file can be begun for now.
-    private var isBlocked = false
+    private(set) var isBlocked = false
     /// Whether the broadcast is paused.
-    private var isPaused = false
-    private var offersSound = false
+    private(set) var isPaused = false
+    private(set) var offersSound = false
     /// Whether pictures before the next keyframe cannot be decoded, or belong to no file.
-    private var needsKeyframe = true
+    private(set) var needsKeyframe = true
     /// When a keyframe was asked for; nil since the last one.
     private var requestedAt: Instant?
     /// Whether the next keyframe begins a file.
-    private var mustCut = false
-    private var actions: [Action] = []
+    var mustCut = false
+    /// A sender that was taken over, and lies about times, must not fill the folder with files.
+    var openings = RateLimit(interval: .seconds(1), slack: .seconds(20), from: .start)
+    /// Nil if everything is recorded.
+    var clips: ClipTrigger?
+    var watch: ChangeWatch?
+    var memory: FeedMemory?
+    var preRoll = Duration.zero
+    /// What a pause has hidden is no motion when it is over.
+    private(set) var changesCountFrom = Instant.start
+    var actions: [Action] = []
 
-    package init(_ settings: Settings, epoch: Double) { (self.settings, self.epoch) = (settings, epoch) }
+    package init(_ settings: Settings, epoch: Double) {
+        (self.settings, self.epoch) = (settings, epoch)
+        beginMemory()
+    }
 
     package mutating func takeActions() -> [Action] { exchange(&actions, with: []) }
 
     /// When to call `turn`; nil if only messages change anything.
-    package var deadline: Instant? { file.map { _ in writtenAt + Self.beatTime } }
+    package var deadline: Instant? {
+        earliest(earliest(file.map { _ in writtenAt + Self.beatTime }, clips?.deadline), watch?.deadline)
+    }
 
     package var isWriting: Bool { file != nil }
 
-    package var state: RecorderSnapshot.State {
+    /// Whether pictures belong into a file now.
+    var isWanted: Bool { isOn && (clips?.isRunning ?? true) }
+
+    package func state(at now: Instant) -> RecorderSnapshot.State {
         if file != nil { return .recording }
-        return !isOn ? .paused : isBlocked ? .blocked : .waiting
+        if !isOn { return .paused }
+        if isBlocked { return .blocked }
+        guard let clips, !clips.isRunning else { return .waiting }
+        return clips.isBlind(at: now) ? .blind : .armed
     }
 
     /// Of the open file; 0 without one.
     package var bytes: UInt64 { file?.length ?? 0 }
 
     /// Of the open file; zero without one.
-    package var length: Duration { file.map { $0.lastPicture - $0.start } ?? .zero }
+    package var length: Duration { file.map { max(.zero, $0.lastPicture - $0.start) } ?? .zero }
 
     // MARK: - Commands
 
     package mutating func pause(at now: Instant) {
         isOn = false
+        stopClip(.off, at: now)
         finish(at: now)
+        forget()
     }
 
     package mutating func resume(at now: Instant) {
-        if !isOn { requestKeyframe(at: now) }
+        if !isOn {
+            requestKeyframe(at: now)
+            beginChanges(at: now)
+        }
         isOn = true
     }
 
@@ -106,7 +162,10 @@ package struct RecordingEngine {
         requestKeyframe(at: now)
     }
 
-    package mutating func end(at now: Instant) { finish(at: now) }
+    package mutating func end(at now: Instant) {
+        stopClip(.ended, at: now)
+        finish(at: now)
+    }
 
     /// The open file can no longer be written. Another one begins after `fileMayBegin`.
     package mutating func fileFailed() {
@@ -116,7 +175,7 @@ package struct RecordingEngine {
 
     package mutating func fileMayBegin(at now: Instant) {
         isBlocked = false
-        requestKeyframe(at: now)
+        if isWanted { requestKeyframe(at: now) }
     }
 
     // MARK: - The feed
@@ -125,14 +184,15 @@ package struct RecordingEngine {
         switch message {
         case .begin(_, let offersSound):
             self.offersSound = offersSound
-            needsKeyframe = true
-            requestKeyframe(at: now)
+            // A sender of a paused broadcast tells so next.
+            (needsKeyframe, isPaused) = (true, false)
+            watch?.learn(from: now)
+            if isOn { requestKeyframe(at: now) } else { actions.append(.requestPause) }
         case .picture(let picture, let bytes): take(picture, bytes, at: now)
         case .sound(let packet, let instant): take(sound: packet, at: instant, now: now)
-        case .horizon: break
-        case .paused(let isPaused, let since):
-            self.isPaused = isPaused
-            if isPaused { finish(at: min(since, now)) } else { requestKeyframe(at: now) }
+        case .changed(let change, let instant): take(change, at: instant, now: now)
+        case .horizon(let horizon): memory?.forget(before: horizon)
+        case .paused(let isPaused, let since): take(isPaused: isPaused, since: min(since, now), at: now)
         case .dropped(let count):
             needsKeyframe = true
             actions.append(.tell(.dropped(count)))
@@ -142,7 +202,16 @@ package struct RecordingEngine {
     /// The sender has gone. The file goes on if another one comes soon.
     package mutating func feedEnded() { (needsKeyframe, requestedAt) = (true, nil) }
 
+    /// The machine was suspended, and the clock of the feed stood still: what comes is another file.
+    package mutating func slept(at now: Instant) {
+        if let file { finish(at: file.lastPicture + Self.lastShown) }
+        memory?.forget()
+        needsKeyframe = true
+        requestKeyframe(at: now)
+    }
+
     package mutating func turn(at now: Instant) {
+        turnClips(at: now)
         guard var file, now >= writtenAt + Self.beatTime else { return }
         guard now - file.lastPicture < Self.longestGap else {
             return finish(at: file.lastPicture + Self.lastShown)
@@ -155,22 +224,29 @@ package struct RecordingEngine {
     private mutating func take(_ picture: FeedPicture, _ bytes: [UInt8], at now: Instant) {
         if picture.isKeyframe { requestedAt = nil }
         // A sender that was taken over may tell any instant.
-        guard isOn, !isPaused, !isBlocked, picture.shownAt <= now + Self.longestGap else {
+        guard isOn, !isPaused, picture.shownAt <= now + Self.longestGap else {
             needsKeyframe = true
             return
         }
         if picture.isKeyframe { needsKeyframe = false }
         guard !needsKeyframe else { return requestKeyframe(at: now) }
+        turnClips(at: now)
+        remember(picture, bytes, at: now)
+        if isWanted, !isBlocked { write(picture, bytes, at: now) }
+    }
+
+    private mutating func write(_ picture: FeedPicture, _ bytes: [UInt8], at now: Instant) {
         if let file, let end = end(of: file, before: picture) {
             guard picture.isKeyframe else { return requestKeyframe(at: now) }
             finish(at: end)
         }
         if file == nil {
-            guard picture.isKeyframe else {
+            guard picture.isKeyframe, openings.earliest <= now else {
                 needsKeyframe = true
                 return requestKeyframe(at: now)
             }
-            open(with: picture, bytes)
+            openings.note(at: now)
+            open(with: picture, bytes, from: picture.shownAt)
         }
         guard var file else { return }
         write(file.add(picture, bytes), at: now)
@@ -179,66 +255,39 @@ package struct RecordingEngine {
     }
 
     private mutating func take(sound packet: [UInt8], at instant: Instant, now: Instant) {
-        guard isOn, !isPaused, var file, instant <= now + Self.longestGap else { return }
-        guard file.hasSound else {
-            // The broadcast had none when the file began.
-            offersSound = true
-            return cut(at: now)
-        }
+        guard isOn, !isPaused, !isMuted, instant <= now + Self.longestGap else { return }
+        memory?.add(sound: packet, at: instant)
+        offersSound = true
+        guard var file else { return }
+        // The broadcast had none when the file began.
+        guard file.hasSound else { return cut(at: now) }
         write(file.add(sound: packet, at: instant), at: now)
         self.file = file
     }
 
-    // MARK: - Files
-
-    /// When a file ends because of the picture that comes next; nil if it goes on. It may have to wait for a keyframe.
-    private func end(of file: OpenFile, before picture: FeedPicture) -> Instant? {
-        guard .zero...Self.longestGap ~= picture.shownAt - file.lastPicture else {
-            return file.lastPicture + Self.lastShown
+    private mutating func take(isPaused: Bool, since: Instant, at now: Instant) {
+        self.isPaused = isPaused
+        guard isPaused else {
+            beginChanges(at: now)
+            return requestKeyframe(at: now)
         }
-        let isOther = picture.codec != file.first.codec
-        return isOther || picture.isKeyframe && (mustCut || isFull(file, at: picture.shownAt)) ? picture.shownAt : nil
+        forget()
+        stopClip(.paused, at: since)
+        finish(at: since)
     }
 
-    private func isFull(_ file: OpenFile, at now: Instant) -> Bool {
-        settings.segmentTime.map { now - file.start >= $0 } ?? false
-            || settings.segmentSize.map { file.length >= $0 } ?? false
+    /// What is not recorded, or a pause hides, is in no later file.
+    private mutating func forget() {
+        memory?.forget()
+        watch?.forget()
     }
 
-    /// Whether a file needs a keyframe.
-    private func isDue(_ file: OpenFile, at now: Instant) -> Bool {
-        let (bytes, since) = file.sinceKeyframe
-        return isFull(file, at: now) || bytes > Self.keyframeBytes && now - since > Self.keyframeTime
+    private mutating func beginChanges(at now: Instant) {
+        changesCountFrom = now + Self.resumeTime
+        watch?.learn(from: now)
     }
 
-    private mutating func open(with picture: FeedPicture, _ bytes: [UInt8]) {
-        let date = epoch + Double(picture.shownAt.nanoseconds) / 1e9
-        mustCut = false
-        file = OpenFile(first: picture, bytes, hasSound: offersSound, title: settings.title, date: date)
-        guard let file else { return actions.append(.tell(.unreadable)) }
-        actions += [.open(date: date), .append(file.head, [])]
-    }
-
-    private mutating func finish(at end: Instant) {
-        mustCut = false
-        guard var file = file.take() else { return }
-        let end = max(end, file.lastPicture)
-        guard let (writes, whole) = file.end(at: end) else { return }
-        write(writes, at: writtenAt)
-        actions.append(.close(whole))
-    }
-
-    private mutating func write(_ writes: [OpenFile.Write], at now: Instant) {
-        for write in writes {
-            switch write {
-            case .append(let head, let content): actions.append(.append(head, content))
-            case .patch(let patch): actions.append(.patch(patch))
-            }
-        }
-        writtenAt = now
-    }
-
-    private mutating func requestKeyframe(at now: Instant) {
+    mutating func requestKeyframe(at now: Instant) {
         if let requestedAt, now < requestedAt + Self.requestTime { return }
         actions.append(.requestKeyframe)
         requestedAt = now

@@ -1,14 +1,16 @@
 import Posix
 import Time
 
-/// Decides when the three processes of `oriel share` are started, started again, and ended. Sans-IO: what became of a process
+/// Decides when the processes of `oriel share` are started, started again, and ended. Sans-IO: what became of a process
 /// goes in with its instant, actions come out (`nextAction`), and a deadline.
 ///
-/// Capture process or sender, having done its work or being unable to do it, ends all. A broadcast without sound is better than none: the
-/// sound process ends nothing.
+/// Capture process or sender, having done its work or being unable to do it, ends all. A broadcast without sound or recording is better
+/// than none: those processes end nothing.
 struct Supervision {
     enum Process: Int, CaseIterable {
-        case capture, sender, sound
+        case capture, sender, sound, recorder
+
+        var isOptional: Bool { self == .sound || self == .recorder }
     }
 
     enum Action: Equatable {
@@ -63,7 +65,10 @@ struct Supervision {
     /// Set when everything is to end.
     private(set) var outcome: Outcome?
 
-    init(at now: Instant) { courses = Process.allCases.map { _ in Course(state: .waiting(until: now)) } }
+    /// - Parameter processes: how many there are, in the order of `Process`.
+    init(_ processes: Int = Process.allCases.count, at now: Instant) {
+        courses = Process.allCases.map { Course(state: $0.rawValue < processes ? .waiting(until: now) : .ended) }
+    }
 
     /// Whether all processes have ended, or were given up.
     var isOver: Bool { courses.allSatisfy { if case .ended = $0.state { true } else { false } } }
@@ -89,8 +94,8 @@ struct Supervision {
             }
             return nil
         }
-        // The sender says goodbye while there is still a picture.
-        for process in [Process.sender, .sound, .capture] {
+        // The recorder ends its file, and the sender says goodbye, while there is still a picture.
+        for process in [Process.recorder, .sender, .sound, .capture] {
             switch self[process].state {
             case .waiting: self[process].state = .ended
             case .running:
@@ -112,7 +117,7 @@ struct Supervision {
     /// A process could not be started, and nothing can be done about it.
     mutating func noteFailedStart(of process: Process) {
         self[process].state = .ended
-        if process == .sound { return }
+        if process.isOptional { return }
         outcome = outcome ?? .failed(1)
     }
 
@@ -123,15 +128,15 @@ struct Supervision {
             return false
         }
         let outcome = judge(process, exit, after: now - start)
-        if let outcome, process != .sound {
+        if let outcome, !process.isOptional {
             self.outcome = outcome
             self[process].state = .ended
             return false
         }
         self[process].hasRun = true
         self[process].state = .waiting(until: now + self[process].backoff.fail())
-        // The sound process ends well with the broadcast, which is told; of one that never does, enough was told.
-        return process != .sound
+        // They end well with the broadcast, which is told; of one that never does, enough was told.
+        return !process.isOptional
             || exit != .code(0) && self[process].failures <= Self.mostFailures
                 && self[process].repeats < Self.mostRepeats
     }

@@ -2,7 +2,7 @@ import Helpers
 package import Posix
 import Time
 
-/// Runs the three processes of `oriel share`, and does what `Supervision` decides.
+/// Runs the processes of `oriel share`, and does what `Supervision` decides.
 package struct Supervisor {
     /// The time between two attempts to print while standard output takes nothing, as in a terminal stopped by Ctrl-S.
     private static let backlogTime = Duration.milliseconds(100)
@@ -10,15 +10,21 @@ package struct Supervisor {
     /// In the order of `Supervision.Process`.
     private let processes: [SupervisedProcess]
 
-    package init(capture: SupervisedProcess, sender: SupervisedProcess, sound: SupervisedProcess) {
-        processes = [capture, sender, sound]
+    /// - Parameter recorder: nil if nothing is recorded.
+    package init(
+        capture: SupervisedProcess,
+        sender: SupervisedProcess,
+        sound: SupervisedProcess,
+        recorder: SupervisedProcess?
+    ) {
+        processes = [capture, sender, sound] + [recorder].compactMap(\.self)
     }
 
     /// Runs all processes until one has done its work, cannot do it, or a signal comes.
     ///
     /// - Returns: the exit code of a process that cannot do its work, and has said why; nil if the work is done.
     package func run(until signals: borrowing TerminationSignals) throws -> Int32? {
-        var supervision = Supervision(at: MonotonicClock.now())
+        var supervision = Supervision(processes.count, at: MonotonicClock.now())
         var problem: (any Error)?
         while true {
             if signals.take() { supervision.end() }
@@ -31,7 +37,7 @@ package struct Supervisor {
                 switch action {
                 case .start(let one, let isFirst):
                     do { try processes[one.rawValue].start(isFirst: isFirst) } catch {
-                        if one != .sound { problem = error } else { Console.note("\(error)") }
+                        if one.isOptional { Console.note("\(error)") } else { problem = error }
                         supervision.noteFailedStart(of: one)
                     }
                 case .terminate(let one): processes[one.rawValue].terminate()

@@ -5,18 +5,20 @@ import Testing
 
 /// Calls by their names.
 @Suite struct CallKindsTests {
-    private let kinds = CallKinds([.web(), .room(), .whip, .janus, .plainRTP()])
+    private let kinds = CallKinds([.web(), .room(), .whip, .janus, .cmaf, .plainRTP()])
 
     @Test func theFormsAreToldInASentence() {
         #expect(
             kinds.forms
-                == "web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, or rtp://HOST:PORT"
+                == "web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, "
+                + "cmaf+https://HOST/PATH/, or rtp://HOST:PORT"
         )
     }
 
     @Test(arguments: [
         ("web", "web"), ("room+https://h.example/tea", "room"), ("ROOM+http://h:1/tea", "room"),
         ("whip+https://h/x?key=1", "whip"), ("Janus+WS://h:8188/1234", "janus"), ("rtp://[::1]:5004", "rtp"),
+        ("CMAF+https://h:1/live/", "cmaf"),
         ("RTP://h:5004", "rtp"),
     ])
     func eachFormIsACall(text: String, kind: String) throws { #expect(try kinds.plan(text).kind == kind) }
@@ -30,6 +32,7 @@ import Testing
         ),
         ("HTTP://h", "a web address alone"), ("room+ftp://h/x", "is not a room"), ("janus+ws://h", "names no room"),
         ("whip+https://u:s3cr3t@h/x", "that is no endpoint of WHIP: write whip+https://HOST/PATH, and no login in it"),
+        ("cmaf+https://h/s3cr3t", "with a slash at the end"), ("cmaf+ftp://h/", "that is no place for segments"),
         ("rtp://h", "names no port"), (String(repeating: "x", count: 2001), "2000 characters at the most"),
     ])
     func whatIsNoCallIsToldWithoutSecrets(text: String, words: String) {
@@ -50,6 +53,7 @@ import Testing
                     "web", "room+\(pick(["http", "https"]))://\(host)\(port)/\(pick(["tea", "a%20b"]))",
                     "whip+\(pick(["http", "https"]))://\(host)\(port)/\(pick(["", "x", "x/y"]))\(pick(["", "?key=s3cr3t"]))",
                     "janus+\(pick(["ws", "wss"]))://\(host)\(port)/\(pick(["", "proxy/"]))\(pick(["1", "a%2Fb"]))",
+                    "cmaf+\(pick(["http", "https"]))://\(host)\(port)/\(pick(["", "live/", "live/s3cr3t/"]))",
                     "rtp://\(host)\(port.isEmpty ? ":5004" : port)",
                 ])
             )

@@ -10,7 +10,7 @@ import Time
             (0..<Int.random(in: range, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
         }
         func instant() -> Instant { Instant(nanoseconds: .random(in: 0...UInt64.max, using: &random)) }
-        switch Int.random(in: 0..<6, using: &random) {
+        switch Int.random(in: 0..<7, using: &random) {
         case 0: return .begin(version: FeedMessage.version, offersSound: .random(using: &random))
         case 1:
             let picture = FeedPicture(
@@ -25,6 +25,14 @@ import Time
         case 2: return .sound(bytes(1...FeedMessage.longestPacket), at: instant())
         case 3: return .horizon(instant())
         case 4: return .paused(.random(using: &random), since: instant())
+        case 5:
+            let columns = Int.random(in: 1...256, using: &random)
+            let rows = Int.random(in: 1...256, using: &random)
+            var change = TileChange(columns: columns, rows: rows)
+            for _ in 0..<10 {
+                change[.random(in: 0..<columns, using: &random), .random(in: 0..<rows, using: &random)] = true
+            }
+            return .changed(change, at: instant())
         default: return .dropped(.random(in: 0...10_000, using: &random))
         }
     }

@@ -9,6 +9,7 @@
    ORIEL_INTRUDER_ASKS     set for one of these that starts programs
    ORIEL_INTRUDER_CAPTURES set for a capture process
    ORIEL_INTRUDER_HEARS    set for a process that has the sound server
+   ORIEL_INTRUDER_RECORDS  set for a recorder, in which it begins with the first file
    ORIEL_INTRUDER_ACCEPTS  set for a sender that takes connections
    ORIEL_INTRUDER_OWN      the folder that such a process may write, if it may write one
    ORIEL_INTRUDER_MINE     a file of the same user, to move elsewhere
@@ -275,14 +276,15 @@ static void intrude(void) {
     if (!outside || !mine) return;
     if (folder) intrude_folder(folder, mine);
     intrude_system(outside, mine);
+    bool records = getenv("ORIEL_INTRUDER_RECORDS");
     bool reads = getenv("ORIEL_INTRUDER_READS"), asks = getenv("ORIEL_INTRUDER_ASKS"), shows = getenv("ORIEL_INTRUDER_SHOWS");
-    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || (reads && !asks)) intrude_sender(outside);
+    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || records || (reads && !asks)) intrude_sender(outside);
     if (folder) use_network();
     bool hears = getenv("ORIEL_INTRUDER_HEARS"), captures = getenv("ORIEL_INTRUDER_CAPTURES");
     const char *own = getenv("ORIEL_INTRUDER_OWN");
     if (hears) intrude_hearer(outside);
     if (captures) intrude_capture(outside);
-    if (shows || reads || hears || captures) miss_network();
+    if (shows || reads || hears || captures || records) miss_network();
     if (asks && own) intrude_asker(outside, own);
     if (own) use_folder(own, outside);
     dprintf(2, "intruder done 0\n");
@@ -306,6 +308,12 @@ ssize_t read(int descriptor, void *buffer, size_t size) {
     ssize_t count = real(descriptor, buffer, size);
     if (count > 0 && getenv("ORIEL_INTRUDER_READS")) intrude_once();
     return count;
+}
+
+int fallocate(int descriptor, int mode, off_t offset, off_t length) {
+    if (getenv("ORIEL_INTRUDER_RECORDS")) intrude_once();
+    int (*real)(int, int, off_t, off_t) = (int (*)(int, int, off_t, off_t))dlsym(RTLD_NEXT, "fallocate");
+    return real(descriptor, mode, offset, length);
 }
 
 struct cookie {

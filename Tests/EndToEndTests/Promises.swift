@@ -33,7 +33,7 @@ enum Hear {}
 enum Speak {}
 
 /// What was shown is kept, whatever dies.
-@Suite(.serialized, .waits(seconds: 60))
+@Suite(.serialized, .waits(seconds: 300))
 enum Keep {}
 
 /// Nobody sees what was paused.

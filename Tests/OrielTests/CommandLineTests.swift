@@ -46,8 +46,8 @@ import Testing
             ),
             (
                 ["attach", "foo"],
-                "foo is no call: write web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, or "
-                    + "rtp://HOST:PORT (see \"oriel help attach\")"
+                "foo is no call: write web, room+https://HOST/ROOM, whip+https://HOST/PATH, janus+ws://HOST:PORT/ROOM, "
+                    + "cmaf+https://HOST/PATH/, or rtp://HOST:PORT (see \"oriel help attach\")"
             ),
             (
                 ["attach", "https://h/secret"],

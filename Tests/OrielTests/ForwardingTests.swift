@@ -58,6 +58,19 @@ import Testing
         "--volume": [["0"], ["128"], ["255"]],
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
         "--events": [["/tmp/events"], ["-"], ["--events"]],
+        "--record": [["films"], ["/tmp/a b"], ["--record"]],
+        "--segment": [["1h"], ["2G"], ["90s", "500M"]],
+        "--keep": [["7d"], ["20G"], ["1m", "1T"]],
+        "--reserve": [["1G"], ["500K"]],
+        "--replay": [["60s"], ["1"], ["1h"]],
+        "--on-change": [["low"], ["medium"], ["high"], ["7"]],
+        "--zone": [["1x1+0+0"], ["10x10+5+5", "20x20+0+0"]],
+        "--pre-roll": [["0"], ["60s"]],
+        "--initial": [["1"], ["2m"]],
+        "--augment": [["1"], ["65535"]],
+        "--longest": [["1"], ["180s"]],
+        "--blind": [["0"], ["1h"]],
+        "--on-clip": [["/bin/true"], ["true"]],
     ]
     private static let flags = [
         "--cursor", "--no-cursor", "--patches", "--no-patches", "--wake", "--no-wake", "--relay-only",
@@ -75,7 +88,7 @@ import Testing
         )
     }
 
-    /// What the three processes of a share are started with.
+    /// What the processes of a share are started with.
     private struct Processes: Hashable {
         let texts: [String]
 
@@ -87,6 +100,7 @@ import Testing
             texts = [
                 try Self.handed(share.source.settings(of: share.broadcast)), try Self.handed(share.settings),
                 try Self.handed(share.sound.settings(of: share.broadcast, share.sending.events)),
+                try share.recorder.map { try Self.handed($0) } ?? "",
             ]
         }
 
@@ -99,10 +113,17 @@ import Testing
 
     /// Each value makes other settings than the others do.
     @Test func eachValueArrives() throws {
-        let needed = ["--tls-cert": "--tls-key=key", "--tls-key": "--tls-cert=certificate"]
+        var needed = ["--tls-cert": ["--tls-key=key"], "--tls-key": ["--tls-cert=certificate"]]
+        for option in ["--segment", "--keep", "--reserve", "--replay", "--on-change"] {
+            needed[option] = ["--record=x"]
+        }
+        for option in ["--zone", "--pre-roll", "--initial", "--augment", "--longest", "--blind", "--on-clip"] {
+            needed[option] = ["--record=x", "--on-change=low"]
+        }
         for (option, values) in Self.values {
-            let others = needed[option].map { [$0] } ?? []
+            let others = needed[option] ?? []
             var seen: Set = [try Processes([])]
+            if let without = try? Processes(others) { seen.insert(without) }
             for value in values {
                 let processes = try Processes(others + value.map { "\(option)=\($0)" })
                 // One of several may be the default.

@@ -97,6 +97,10 @@ import Time
             Snapshot.Sender(pid: 7, .success(status)), Snapshot.Sender(pid: 8, .failure(.gone(.sender(pid: 8)))),
         ]
         (snapshot.sound, snapshot.soundProblem) = (sound, "sound: it is not understood")
+        var recorder = RecorderSnapshot(pid: 11, state: .recording, folder: "/films")
+        (recorder.file, recorder.bytes, recorder.lengthS) = ("c.webm", 4096, 12.5)
+        (recorder.lastFile, recorder.files) = ("b.webm", 2)
+        snapshot.recorders = [recorder]
         return snapshot
     }()
 
@@ -124,11 +128,16 @@ import Time
         let knocks = #"""
             {"address":"192.0.2.9","id":2,"name":"Bob","note":"from B4","sender":7,"since_s":5}
             """#
+        let recorder = #"""
+            {"bytes":4096,"file":"c.webm","files":2,"folder":"/films","last_file":"b.webm","length_s":12.5,\#
+            "muted":false,"pid":11,"state":"recording"}
+            """#
         let line = try Self.snapshot.printableJSONLine()
         #expect(
             line == #"""
                 {"directory":"\#(Self.path)","frame_age_ms":16.75,"frames_published":1800,"has_sender":true,\#
-                "height":1080,"knocks":[\#(knocks)],"pid":5,"reason":"it is paused","senders":[\#(senders)],\#
+                "height":1080,"knocks":[\#(knocks)],"pid":5,"reason":"it is paused",\#
+                "recorders":[\#(recorder)],"senders":[\#(senders)],\#
                 "sound":\#(Self.soundLine),"sound_problem":"sound: it is not understood","source":"screen",\#
                 "state":"active","uptime_s":61.5,"version":1,"viewers":[\#(viewers)],"width":1920}
                 """#
@@ -154,6 +163,7 @@ import Time
                     + "the last 17 ms ago, a sender is attached, limited by the link, sound at 96 kb/s, 2 viewers",
                 "sound: mix hearing, the microphone is live, -20 dB, viewers are played, the sink is gone",
                 "sound: it is not understood",
+                "recorder: recording into /films/c.webm, 12 s, 4 KiB, 2 files are whole",
                 "the sender 8 takes no commands",
                 "turn:relay.example.net:3478 refuses the login",
                 "2: \"Bob\" from 192.0.2.9 (from B4) has asked to look in for 5 s",

@@ -38,7 +38,9 @@ import Testing
         ("default-2026-11-29T11-25-03Z.webm", true), ("default-2026-11-29T11-25-03Z-2.webm", true),
         ("default-2026-11-29T11-25-03Z-.webm", false), ("default-2026-11-29T11-25-03Z.webm.part", false),
         ("default-2026-11-29T11-25-03.webm", false), ("other-2026-11-29T11-25-03Z.webm", false),
-        ("default-holiday.webm", false), ("default-.webm", false), ("default-٢٠26-11-29T11-25-03Z.webm", false),
+        ("default-holiday.webm", false), ("default-2026-11-29T11-25-03Z-motion.webm", true),
+        ("default-2026-11-29T11-25-03Z-command-3.webm", true), ("default-2026-11-29T11-25-03Z-mine.webm", false),
+        ("default-.webm", false), ("default-٢٠26-11-29T11-25-03Z.webm", false),
     ])
     func onlyDatedNamesAreOurs(name: String, isOurs: Bool) { #expect(FileName.isDated(name, of: "default") == isOurs) }
 }

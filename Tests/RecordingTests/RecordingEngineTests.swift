@@ -8,93 +8,8 @@ import Time
 @testable import Recording
 
 @Suite struct RecordingEngineTests {
-    /// An engine, and the files that it writes.
-    private struct Scene {
-        var engine: RecordingEngine
-        var now = Instant.seconds(100)
-        /// ms.
-        private(set) var whole: [Int64] = []
-        private(set) var dates: [Double] = []
-        private(set) var keyframeRequests = 0
-        private(set) var isOpen = false
-        private(set) var bytes = 0
-
-        init(_ settings: RecordingEngine.Settings = RecordingEngine.Settings(), offersSound: Bool = false) {
-            engine = RecordingEngine(settings, epoch: 1_000_000_000)
-            take(.begin(version: 1, offersSound: offersSound))
-        }
-
-        mutating func take(_ message: FeedMessage) {
-            engine.take(message, at: now)
-            follow()
-        }
-
-        mutating func picture(
-            isKeyframe: Bool = false,
-            _ codec: VideoCodec = .vp8,
-            at instant: Instant? = nil,
-            size: Int = 100
-        ) {
-            let picture = FeedPicture(
-                codec: codec,
-                isKeyframe: isKeyframe,
-                width: 64,
-                height: 48,
-                shownAt: instant ?? now,
-                captureTime: instant ?? now
-            )
-            take(.picture(picture, [UInt8](repeating: 7, count: size)))
-        }
-
-        /// Pictures at rest, a keyframe where one is asked for.
-        mutating func rest(for seconds: Int) {
-            for _ in 0..<seconds / 2 {
-                let requests = keyframeRequests
-                picture()
-                if keyframeRequests > requests { picture(isKeyframe: true) }
-                wait(2)
-            }
-        }
-
-        mutating func wait(_ seconds: Double) {
-            let end = now + .seconds(seconds)
-            while let deadline = engine.deadline, deadline < end {
-                now = max(now, deadline)
-                engine.turn(at: now)
-                follow()
-            }
-            now = end
-        }
-
-        mutating func act(_ body: (inout RecordingEngine, Instant) -> Void) {
-            body(&engine, now)
-            follow()
-        }
-
-        private mutating func follow() {
-            for action in engine.takeActions() {
-                switch action {
-                case .open(let date):
-                    #expect(!isOpen)
-                    isOpen = true
-                    dates.append(date)
-                case .append(let head, let content):
-                    #expect(isOpen)
-                    bytes += head.count + content.count
-                case .patch: #expect(isOpen)
-                case .close(let end):
-                    #expect(isOpen)
-                    isOpen = false
-                    whole.append(end.duration)
-                case .requestKeyframe: keyframeRequests += 1
-                case .tell: break
-                }
-            }
-        }
-    }
-
     @Test func aFileBeginsWithAKeyframe() {
-        var scene = Scene()
+        var scene = EngineScene()
         #expect(scene.keyframeRequests == 1)
         scene.picture()
         #expect(!scene.isOpen)
@@ -108,7 +23,7 @@ import Time
 
     /// An hour of a still screen is small, and needs no keyframe but the first.
     @Test func aStillScreenIsSmall() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true, size: 100_000)
         scene.rest(for: 3600)
         scene.act { $0.end(at: $1) }
@@ -118,17 +33,50 @@ import Time
     }
 
     @Test func soundWithoutAnyIsSmallToo() {
-        var scene = Scene(offersSound: true)
+        var scene = EngineScene(offersSound: true)
         scene.picture(isKeyframe: true, size: 100_000)
         scene.rest(for: 3600)
         scene.act { $0.end(at: $1) }
         #expect(scene.bytes < 5 << 18, "\(scene.bytes)")
     }
 
+    /// The times in a cluster have 16 bits.
+    @Test func silenceIsFilledWhilePicturesCome() {
+        var scene = EngineScene(offersSound: true)
+        scene.picture(isKeyframe: true)
+        scene.take(.sound([1], at: scene.now))
+        var packets = 0
+        for _ in 0..<1000 {
+            scene.wait(0.1)
+            packets = scene.sounds
+            scene.picture()
+            #expect(scene.sounds - packets <= 2)
+        }
+        #expect(820...840 ~= scene.sounds, "a packet of 20 ms, and then one each 120 ms up to 0.7 s ago")
+    }
+
+    @Test func aMutedRecorderKeepsASilentTrack() {
+        var scene = EngineScene(offersSound: true)
+        scene.act { engine, _ in engine.isMuted = true }
+        scene.picture(isKeyframe: true)
+        for _ in 0..<500 {
+            scene.wait(0.02)
+            scene.take(.sound([1, 2, 3], at: scene.now))
+            scene.picture()
+        }
+        #expect(75...85 ~= scene.sounds, "silence in packets of 120 ms")
+        scene.act { engine, _ in engine.isMuted = false }
+        for _ in 0..<100 {
+            scene.wait(0.02)
+            scene.take(.sound([1, 2, 3], at: scene.now))
+        }
+        #expect(scene.sounds > 175)
+    }
+
     @Test func segmentsAddUp() {
         var settings = RecordingEngine.Settings()
         settings.segmentTime = .seconds(60)
-        var scene = Scene(settings)
+        var scene = EngineScene(settings)
         scene.picture(isKeyframe: true)
         scene.rest(for: 300)
         scene.act { $0.end(at: $1) }
@@ -141,7 +89,7 @@ import Time
     @Test func aSegmentHasASize() {
         var settings = RecordingEngine.Settings()
         settings.segmentSize = 10_000
-        var scene = Scene(settings)
+        var scene = EngineScene(settings)
         scene.picture(isKeyframe: true, size: 1000)
         for _ in 0..<30 {
             let requests = scene.keyframeRequests
@@ -154,7 +102,7 @@ import Time
 
     /// Invariant: paused.
     @Test func nothingOfAPauseIsInAFile() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
         scene.take(.horizon(scene.now))
@@ -174,7 +122,7 @@ import Time
     }
 
     @Test func aPersonPauses() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
         scene.act { $0.pause(at: $1) }
@@ -190,7 +138,7 @@ import Time
 
     /// The keyframe for a cut may come while a person pauses.
     @Test func aKeyframeDuringAPauseIsNotTheOneThatIsAwaited() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.act { $0.cut(at: $1) }
         scene.act { $0.pause(at: $1) }
@@ -201,7 +149,7 @@ import Time
     }
 
     @Test func aRequestThatWasLostIsRepeated() {
-        var scene = Scene()
+        var scene = EngineScene()
         for _ in 0..<10 {
             scene.wait(1)
             scene.picture()
@@ -210,7 +158,7 @@ import Time
     }
 
     @Test func aCutGoesOnInAnotherFile() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
         scene.act { $0.cut(at: $1) }
@@ -223,7 +171,7 @@ import Time
     }
 
     @Test func anotherCodecIsAnotherFile() throws {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
         scene.picture(.vp9)
@@ -235,7 +183,7 @@ import Time
 
     /// A sender that dies and comes back within seconds leaves one file, with a keyframe in it.
     @Test func aFeedThatComesBackGoesOn() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
         scene.act { engine, _ in engine.feedEnded() }
@@ -249,9 +197,24 @@ import Time
         #expect(scene.whole == [5000])
     }
 
+    /// The clock of the feed stands still meanwhile.
+    @Test func aSuspendBeginsAnotherFile() {
+        var scene = EngineScene()
+        scene.picture(isKeyframe: true)
+        scene.wait(1)
+        scene.picture()
+        let requests = scene.keyframeRequests
+        scene.act { $0.slept(at: $1) }
+        #expect(scene.whole == [1100] && scene.keyframeRequests == requests + 1)
+        scene.picture()
+        #expect(!scene.isOpen)
+        scene.picture(isKeyframe: true)
+        #expect(scene.isOpen)
+    }
+
     /// No jump becomes a duration.
     @Test func aLongGapIsInNoFile() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1000)
         #expect(scene.whole == [100])
@@ -262,7 +225,7 @@ import Time
     }
 
     @Test(arguments: [-1000, -5, 6, 100_000.0]) func timesThatLieMakeNoFileLong(seconds: Double) {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         for _ in 0..<10 {
             scene.wait(1)
@@ -273,8 +236,18 @@ import Time
         #expect(scene.whole.allSatisfy { $0 <= 10_001 })
     }
 
+    /// A file for each keyframe, as fast as they come.
+    @Test func aSenderThatLiesMakesFewFiles() {
+        var scene = EngineScene()
+        for count in 0..<2000 {
+            scene.wait(0.033)
+            scene.picture(isKeyframe: true, at: count % 2 == 0 ? scene.now : scene.now - .seconds(8))
+        }
+        #expect(scene.dates.count < 100, "\(scene.dates.count) in 66 s")
+    }
+
     @Test func soundThatComesLaterBeginsAFile() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
         scene.take(.sound([1], at: scene.now))
@@ -288,7 +261,7 @@ import Time
 
     /// Seeking needs keyframes, but not where nothing happens.
     @Test func motionGetsKeyframes() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         for _ in 0..<1000 {
             scene.wait(0.1)
@@ -305,7 +278,7 @@ import Time
     }
 
     @Test func afterAFullDiskAnotherFileBegins() {
-        var scene = Scene()
+        var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.act { engine, _ in engine.fileFailed() }
         scene.picture(isKeyframe: true)

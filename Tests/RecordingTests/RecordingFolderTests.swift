@@ -17,6 +17,34 @@ import Time
         folder = try RecordingFolder(directory.path)
     }
 
+    @Test func recordingsAreListed() throws {
+        try write("another.webm", "of another program")
+        var whole = try begin("default-2026-11-29T11-25-03Z-motion")
+        try whole.addPictures()
+        _ = try whole.end()
+        var part = try begin("demo")
+        try part.addPictures()
+        let list = folder.recordings()
+        #expect(list.map(\.file) == ["default-2026-11-29T11-25-03Z-motion.webm", "demo.webm.part"])
+        #expect(list.map(\.occasion) == ["motion", nil])
+        #expect(list[0].lengthS != nil && list[1].lengthS == nil)
+        #expect(list.allSatisfy { $0.bytes > 100 })
+    }
+
+    /// A recorder that is started again after a crash is as quiet as the one before.
+    @Test func whatIsSwitchedOffStaysSo() throws {
+        #expect(folder.kept(of: "default") == KeptState())
+        for state in [KeptState(isPaused: true), KeptState(isMuted: true), KeptState(isPaused: true, isMuted: true)] {
+            try folder.keep(state, of: "default")
+            #expect(folder.kept(of: "default") == state)
+            #expect(folder.kept(of: "another") == KeptState())
+        }
+        try write(".default.recorder", "damaged")
+        #expect(folder.kept(of: "default") == KeptState(isPaused: true, isMuted: true))
+        for _ in 0..<2 { try folder.keep(KeptState(), of: "default") }
+        #expect(access("\(directory.path)/.default.recorder", F_OK) != 0)
+    }
+
     @Test func aFileHasItsNameOnceItIsWhole() throws {
         var begun = try begin("demo")
         try begun.addPictures()

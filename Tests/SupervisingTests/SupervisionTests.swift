@@ -11,7 +11,9 @@ import Time
     /// A supervisor with the processes that it started, in virtual time.
     private final class Virtual {
         var now = Instant.seconds(100)
-        var supervision = Supervision(at: .seconds(100))
+        var supervision: Supervision
+
+        init(_ processes: Int) { supervision = Supervision(processes, at: .seconds(100)) }
 
         /// What is to be done now.
         func actions() -> [Action] {
@@ -37,9 +39,11 @@ import Time
         }
     }
 
-    private func running() -> Virtual {
-        let virtual = Virtual()
-        #expect(virtual.actions() == Supervision.Process.allCases.map { .start($0, isFirst: true) })
+    /// - Parameter processes: with a recorder, four.
+    private func running(_ processes: Int = 3) -> Virtual {
+        let virtual = Virtual(processes)
+        let started = Supervision.Process.allCases.prefix(processes)
+        #expect(virtual.actions() == started.map { .start($0, isFirst: true) })
         return virtual
     }
 
@@ -53,7 +57,7 @@ import Time
 
     @Test(arguments: Supervision.Process.allCases)
     func aCrashIsFollowedByAnotherStartEverLater(process: Supervision.Process) throws {
-        let virtual = running()
+        let virtual = running(4)
         for (number, delay) in [0.25, 0.5, 1, 2, 4, 8, 8, 8].enumerated() {
             #expect(virtual.end(process, by: .signal(number % 2 == 0 ? 9 : 11), after: .seconds(1)))
             let (time, actions) = try #require(virtual.wait())
@@ -80,11 +84,12 @@ import Time
         #expect(virtual.actions() == [.terminate(process == .capture ? .sender : .sound)])
     }
 
-    @Test func theSoundProcessIsGivenUpByNobodyAndNotToldOfForEver() {
-        let virtual = running()
+    @Test(arguments: [Supervision.Process.sound, .recorder])
+    func soundAndRecordingAreGivenUpByNobodyAndNotToldOfForEver(process: Supervision.Process) {
+        let virtual = running(4)
         for number in 1...20 {
-            #expect(virtual.end(.sound, by: .signal(25), after: .seconds(1)) == (number < Supervision.mostRepeats))
-            #expect(virtual.wait()?.1 == [.start(.sound, isFirst: false)])
+            #expect(virtual.end(process, by: .signal(25), after: .seconds(1)) == (number < Supervision.mostRepeats))
+            #expect(virtual.wait()?.1 == [.start(process, isFirst: false)])
         }
         #expect(virtual.supervision.outcome == nil)
     }
@@ -204,7 +209,7 @@ import Time
 
     @Test(arguments: [Supervision.Process.capture, .sender])
     func whatCannotBeStartedEndsAll(process: Supervision.Process) {
-        let virtual = Virtual()
+        let virtual = Virtual(3)
         var action = virtual.supervision.nextAction(at: virtual.now)
         if process == .sender { action = virtual.supervision.nextAction(at: virtual.now) }
         #expect(action == .start(process, isFirst: true))
@@ -214,21 +219,33 @@ import Time
         #expect(virtual.supervision.isOver == (process == .capture))
     }
 
-    /// A broadcast without sound is better than none.
-    @Test func theSoundProcessEndsNothing() throws {
-        let virtual = running()
+    /// The recorder ends its file while pictures still come.
+    @Test func aSignalEndsTheRecorderFirst() {
+        let virtual = running(4)
+        virtual.supervision.end()
+        for process in [Supervision.Process.recorder, .sender, .sound, .capture] {
+            #expect(virtual.actions() == [.terminate(process)])
+            #expect(!virtual.end(process, by: .code(0), after: .seconds(1)))
+        }
+        #expect(virtual.actions() == [] && virtual.supervision.isOver)
+    }
+
+    /// A broadcast without sound or recording is better than none.
+    @Test(arguments: [Supervision.Process.sound, .recorder])
+    func soundAndRecordingEndNothing(process: Supervision.Process) throws {
+        let virtual = running(4)
         for number in 1...20 {
-            let isTold = virtual.end(.sound, by: .code(number == 1 ? 69 : 1), after: .seconds(1))
+            let isTold = virtual.end(process, by: .code(number == 1 ? 69 : 1), after: .seconds(1))
             #expect(isTold == (number <= Supervision.mostFailures) && virtual.supervision.outcome == nil)
             let (time, actions) = try #require(virtual.wait())
-            #expect(time <= Supervision.delays.upperBound && actions == [.start(.sound, isFirst: false)])
+            #expect(time <= Supervision.delays.upperBound && actions == [.start(process, isFirst: false)])
         }
-        #expect(!virtual.end(.sound, by: .code(0), after: .seconds(1)), "it ends with the broadcast, which is told")
-        #expect(try #require(virtual.wait()).1 == [.start(.sound, isFirst: false)])
-        virtual.supervision.noteFailedStart(of: .sound)
+        #expect(!virtual.end(process, by: .code(0), after: .seconds(1)), "it ends with the broadcast, which is told")
+        #expect(try #require(virtual.wait()).1 == [.start(process, isFirst: false)])
+        virtual.supervision.noteFailedStart(of: process)
         virtual.now += .seconds(1000)
         #expect(virtual.actions() == [] && virtual.supervision.outcome == nil)
         virtual.supervision.end()
-        #expect(virtual.actions() == [.terminate(.sender)])
+        #expect(virtual.actions() == [.terminate(process == .recorder ? .sender : .recorder)])
     }
 }

@@ -11,6 +11,8 @@ package final class WebStatus: Sendable {
         var state = "starting"
         /// Viewers that are connected.
         var viewers = 0
+        /// True while a recorder keeps what is shown; nil otherwise.
+        var recording: Bool?
         /// Counts changes of the right to speak; nil where no viewer is heard.
         var talk: Int?
     }
@@ -23,6 +25,8 @@ package final class WebStatus: Sendable {
     package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
 
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
+
+    package func note(isRecorded: Bool) { change { $0.recording = isRecorded ? true : nil } }
 
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 

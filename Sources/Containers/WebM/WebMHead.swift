@@ -122,6 +122,19 @@ package struct WebMHead: Equatable {
         endAt = UInt64(reader.position)
     }
 
+    /// The length of a whole file in ms; nil for one that was not ended.
+    ///
+    /// - Parameter bytes: those of `init`.
+    package func duration(in bytes: [UInt8]) -> Double? {
+        let place = Int(durationAt)..<Int(tracksAt)
+        guard place.upperBound <= bytes.count, let element = EBMLElement(bytes[place]), element.is(.duration),
+            element.size == 8
+        else { return nil }
+        let bits = bytes[place].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let value = Double(bitPattern: bits)
+        return value.isFinite && value >= 0 ? value : nil
+    }
+
     /// Reads elements one after the other.
     private struct EBMLScanner {
         private let bytes: [UInt8]

@@ -12,9 +12,9 @@ package import Time
 /// | 2 | | codec |
 /// | 3 | | 1 for a keyframe |
 /// | 4…7 | bytes of the content | |
-/// | 8…15 | an instant (sound, horizon, pause), in ns | when it is shown |
+/// | 8…15 | an instant (sound, change, horizon, pause), in ns | when it is shown |
 /// | 16…23 | a number | when it left the screen |
-/// | 24…27 | | width and height |
+/// | 24…27 | columns and rows of tiles (change) | width and height |
 package enum FeedMessage: Sendable, Equatable {
     /// The first one.
     ///
@@ -23,6 +23,8 @@ package enum FeedMessage: Sendable, Equatable {
     case picture(FeedPicture, [UInt8])
     /// A packet of Opus, 20 ms in two channels, and when its first sample was heard.
     case sound([UInt8], at: Instant)
+    /// The screen has changed, by something else than the pointer. It comes before the pictures that show it.
+    case changed(TileChange, at: Instant)
     /// Nothing that was captured before may be shown any more.
     case horizon(Instant)
     /// The broadcast has been paused, or not any more, since an instant.
@@ -40,7 +42,7 @@ package enum FeedMessage: Sendable, Equatable {
 
     fileprivate enum Kind: UInt8 {
         case begin = 1
-        case picture, sound, horizon, paused, dropped
+        case picture, sound, horizon, paused, dropped, changed
     }
 }
 
@@ -87,6 +89,10 @@ extension FeedMessage {
         case .sound(let packet, let instant):
             head.kind = .sound
             (head.count, head.instant) = (UInt32(packet.count), instant.nanoseconds)
+        case .changed(let change, let instant):
+            head.kind = .changed
+            (head.count, head.instant) = (UInt32(change.bits.count), instant.nanoseconds)
+            head.size = (UInt16(change.columns), UInt16(change.rows))
         case .horizon(let instant):
             head.kind = .horizon
             head.instant = instant.nanoseconds
@@ -104,6 +110,7 @@ extension FeedMessage {
     package var content: [UInt8] {
         switch self {
         case .picture(_, let bytes), .sound(let bytes, _): bytes
+        case .changed(let change, _): change.bits
         case .begin, .horizon, .paused, .dropped: []
         }
     }
@@ -151,6 +158,7 @@ extension FeedMessage {
             switch kind {
             case .picture: longestPicture
             case .sound: longestPacket
+            case .changed: TileChange.mostBytes
             case .begin, .horizon, .paused, .dropped: 0
             }
         }
@@ -173,6 +181,9 @@ extension FeedMessage {
                 )
                 return .picture(picture, content)
             case .sound: return content.isEmpty ? nil : .sound(content, at: at)
+            case .changed:
+                let change = TileChange(columns: Int(size.width), rows: Int(size.height), bits: content)
+                return change.map { .changed($0, at: at) }
             case .horizon: return .horizon(at)
             case .paused: return .paused(number == 1, since: at)
             case .dropped: return .dropped(Int(clamping: number))

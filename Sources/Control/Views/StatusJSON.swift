@@ -3,7 +3,9 @@ package import Media
 // The JSON of `oriel status --json`. Its names and units are those of the snapshots. An unknown value has no key.
 
 extension Snapshot: Encodable {
-    private enum Field: CodingKey { case version, directory, senders, viewers, knocks, sound, soundProblem }
+    private enum Field: CodingKey {
+        case version, directory, senders, viewers, knocks, sound, soundProblem, recorders, recorderProblem
+    }
 
     package func encode(to encoder: any Encoder) throws {
         try capture.encode(to: encoder)
@@ -15,6 +17,8 @@ extension Snapshot: Encodable {
         try fields.encode(knocks, forKey: .knocks)
         try fields.encodeIfPresent(sound, forKey: .sound)
         try fields.encodeIfPresent(soundProblem, forKey: .soundProblem)
+        if !recorders.isEmpty { try fields.encode(recorders, forKey: .recorders) }
+        try fields.encodeIfPresent(recorderProblem, forKey: .recorderProblem)
     }
 }
 

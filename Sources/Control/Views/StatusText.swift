@@ -7,7 +7,9 @@ extension Snapshot {
         let calls = senders.flatMap { sender in sender.calls.map { (sender.pid, $0.row) } }
         let facts = ViewerSnapshot.facts.filter { $0.head != nil }
         let viewers = viewers.map { entry in (entry.sender, facts.map { $0.text(entry.somebody) ?? "-" }) }
-        return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self) + senders.compactMap(\.problem)
+        return [sentence] + [sound?.sentence, soundProblem].compactMap(\.self)
+            + recorders.map { "recorder: \($0.sentence)" } + [recorderProblem].compactMap(\.self)
+            + senders.compactMap(\.problem)
             + senders.flatMap { ($0.report?.servers ?? []).map { short($0.reason, 300) } }
             + knocks.map(\.somebody.sentence)
             + table(["call", "is", "for", "viewers", "why"], calls) + table(facts.compactMap(\.head), viewers)

@@ -31,8 +31,11 @@ struct FeedQueue {
             }
             if dropped > 0 { push(.dropped(dropped)) }
             dropped = 0
-        } else if case .sound = message, byteCount > Self.mostBytes {
-            return false
+        } else if byteCount > Self.mostBytes {
+            switch message {
+            case .sound, .changed: return false
+            case .begin, .picture, .horizon, .paused, .dropped: break
+            }
         }
         push(message)
         return true

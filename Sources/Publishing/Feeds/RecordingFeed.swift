@@ -10,26 +10,27 @@ import Time
 ///
 /// The encoders' threads send what the connection takes at once. A thread of the feed sends the rest, and reads the recorder's requests.
 final class RecordingFeed: MediaSink {
-    /// The recorder's request for a keyframe.
-    static let keyframe = UInt8(ascii: "K")
-
     private let media: SentMedia
     /// Whether other sinks want a rendition.
     private let isUsed: @Sendable (Rendition.ID) -> Bool
     private let socket: FileDescriptor
     private let wake: EventSignal
     private let ended: @Sendable (RecordingFeed) -> Void
+    private let changed: @Sendable () -> Void
     private let state: Mutex<State>
     private let waker = Mutex<(@Sendable () -> Void)?>(nil)
     private let thread = Mutex<Thread?>(nil)
 
     private struct State: ~Copyable {
         var pauses: BroadcastPauses
+        var changes: ChangeReader
         var queue = FeedQueue()
         var rendition: Rendition
         /// Since when a keyframe is wanted.
         var keyframeAt: Instant?
         var isPaused = false
+        /// Whether the recorder wants anything now.
+        var isOn = true
         var horizon: Instant?
         var isClosed = false
         /// Whether the feed's thread waits until the connection takes more.
@@ -40,20 +41,23 @@ final class RecordingFeed: MediaSink {
     ///
     /// - Parameters:
     ///   - socket: a non-blocking connection.
-    ///   - broadcast: for its pauses.
+    ///   - broadcast: for its pauses and changes.
+    ///   - changed: called when `isOn` has changed.
     ///   - ended: called once, when the recorder has gone.
     init(
         to socket: consuming sending FileDescriptor,
         _ media: SentMedia,
         of broadcast: consuming sending FrameReader,
         isUsed: @escaping @Sendable (Rendition.ID) -> Bool,
+        changed: @escaping @Sendable () -> Void,
         ended: @escaping @Sendable (RecordingFeed) -> Void
     ) throws {
-        (self.media, self.isUsed, self.ended) = (media, isUsed, ended)
+        (self.media, self.isUsed, self.changed, self.ended) = (media, isUsed, changed, ended)
         self.socket = socket
         wake = try EventSignal()
         let first = media.renditions.first { isUsed($0.id) } ?? media.renditions[0]
-        state = Mutex(State(pauses: BroadcastPauses(of: broadcast), rendition: first))
+        let changes = ChangeReader(of: try broadcast.another())
+        state = Mutex(State(pauses: BroadcastPauses(of: broadcast), changes: changes, rendition: first))
         let now: Instant = MonotonicClock.now()
         state.withLock { state in
             state.keyframeAt = now
@@ -70,6 +74,9 @@ final class RecordingFeed: MediaSink {
         thread.withLock { $0.take() }?.join()
     }
 
+    /// Whether the recorder keeps what is shown now.
+    var isOn: Bool { state.withLock { $0.isOn && !$0.isClosed } }
+
     /// The broadcast's condition has changed.
     func look() {
         state.withLock { state in
@@ -84,7 +91,7 @@ final class RecordingFeed: MediaSink {
 
     func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
         state.withLock { state in
-            guard state.rendition.id == rendition, !state.isClosed else { return .none }
+            guard state.rendition.id == rendition, state.isOn, !state.isClosed else { return .none }
             var demand = Demand(isWanted: true)
             demand.keyframeAt = state.keyframeAt ?? (state.queue.needsKeyframe ? now : nil)
             return demand
@@ -111,6 +118,7 @@ final class RecordingFeed: MediaSink {
             look(&state, isThorough: false)
             defer { flush(&state) }
             guard !state.isPaused, state.horizon.map({ frame.captureTime >= $0 }) ?? true else { return }
+            if let (change, instant) = state.changes.take() { state.queue.append(.changed(change, at: instant)) }
             let picture = FeedPicture(
                 codec: state.rendition.codec,
                 isKeyframe: frame.isKeyframe,
@@ -124,7 +132,7 @@ final class RecordingFeed: MediaSink {
         }
     }
 
-    func soundDemand(at now: Instant) -> SoundDemand { SoundDemand(isWanted: state.withLock { !$0.isClosed }) }
+    func soundDemand(at now: Instant) -> SoundDemand { SoundDemand(isWanted: isOn) }
 
     func send(sound packet: Span<UInt8>, _ sound: EncodedSound) {
         let content = packet.withUnsafeBufferPointer { Array($0) }
@@ -183,16 +191,23 @@ final class RecordingFeed: MediaSink {
         ended(self)
     }
 
+    private func take(_ request: FeedRequest) {
+        let isNews = state.withLock { state in
+            if request != .pause { state.keyframeAt = state.keyframeAt ?? MonotonicClock.now() }
+            defer { if request != .keyframe { state.isOn = request == .resume } }
+            return request != .keyframe && state.isOn != (request == .resume)
+        }
+        waker.withLock { $0 }?()
+        if isNews { changed() }
+    }
+
     /// Returns false once the recorder has gone.
     private func receive(_ requests: inout [UInt8]) -> Bool {
         let raw = socket.raw
         do {
             let count = try requests.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
             guard let count else { return true }
-            if requests.prefix(count).contains(Self.keyframe) {
-                state.withLock { state in state.keyframeAt = state.keyframeAt ?? MonotonicClock.now() }
-                waker.withLock { $0 }?()
-            }
+            for request in requests.prefix(count).compactMap({ FeedRequest(rawValue: $0) }) { take(request) }
             return count > 0
         } catch {
             return false

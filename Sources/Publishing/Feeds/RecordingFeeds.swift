@@ -18,18 +18,24 @@ final class RecordingFeeds: Sendable {
     private let media: SentMedia
     private let sinks: Sinks
     private let reader: @Sendable () throws -> FrameReader
+    private let told: @Sendable (Bool) -> Void
     private let state = Mutex(State())
+    private let isRecorded = Mutex(false)
 
-    /// - Parameter reader: makes a further reader of the broadcast.
-    init(_ media: SentMedia, sinks: Sinks, reader: @escaping @Sendable () throws -> FrameReader) {
-        (self.media, self.sinks, self.reader) = (media, sinks, reader)
+    /// - Parameters:
+    ///   - told: gets whether a recorder keeps what is shown, when that may have changed.
+    ///   - reader: makes a further reader of the broadcast.
+    init(
+        _ media: SentMedia,
+        sinks: Sinks,
+        tell told: @escaping @Sendable (Bool) -> Void,
+        reader: @escaping @Sendable () throws -> FrameReader
+    ) {
+        (self.media, self.sinks, self.told, self.reader) = (media, sinks, told, reader)
     }
 
     /// Whether there was a recorder, and all have gone.
     var areOver: Bool { state.withLock { $0.count > 0 && $0.members.isEmpty } }
-
-    /// Whether a recorder gets anything now.
-    var isRecording: Bool { state.withLock { !$0.members.isEmpty } }
 
     /// Takes the connection of a recorder that subscribes; nil for any other request.
     @Sendable func taker(_ request: SenderRequest) -> ((consuming sending FileDescriptor) -> Void)? {
@@ -44,9 +50,12 @@ final class RecordingFeeds: Sendable {
         let sinks = sinks
         let feed = try RecordingFeed(to: socket, media, of: try reader()) { [weak self] rendition in
             self?.isUsed(rendition) ?? false
+        } changed: { [weak self] in
+            self?.tell()
         } ended: { [weak self] feed in
             sinks.remove(feed)
             self?.state.withLock { $0.members.removeAll { $0 === feed } }
+            self?.tell()
             sinks.bell.ring()
         }
         let isClosed = state.withLock { state in
@@ -55,12 +64,22 @@ final class RecordingFeeds: Sendable {
             return state.isClosed
         }
         sinks.add(feed)
+        tell()
         if isClosed { feed.close() }
     }
 
     /// Whether others than recorders want a rendition.
     private func isUsed(_ rendition: Rendition.ID) -> Bool {
         sinks.isWanted(rendition) { !($0 is RecordingFeed) }
+    }
+
+    private func tell() {
+        // Two threads must not tell in the wrong order.
+        isRecorded.withLock { isRecorded in
+            let isNow = state.withLock(\.members).contains(where: \.isOn)
+            if isNow != isRecorded { told(isNow) }
+            isRecorded = isNow
+        }
     }
 
     /// The broadcast's condition has changed.

@@ -7,7 +7,6 @@ import Posix
 struct FeedConnection: ~Copyable {
     /// Bytes that are read before anything else is done: a sender that sends without end must not keep the recorder.
     private static let mostAtOnce = 1 << 20
-    private static let keyframe = UInt8(ascii: "K")
 
     private let socket: FileDescriptor
     private var decoder = FeedDecoder()
@@ -22,8 +21,8 @@ struct FeedConnection: ~Copyable {
 
     var raw: Int32 { socket.raw }
 
-    /// Asks for a keyframe. A request that has no room is lost; the engine repeats it.
-    func requestKeyframe() { _ = try? socket.sendAvailable([Self.keyframe]) }
+    /// Asks for something. A request that has no room is lost: the engine repeats those for keyframes.
+    func request(_ request: FeedRequest) { _ = try? socket.sendAvailable([request.rawValue]) }
 
     /// The messages that have come.
     ///

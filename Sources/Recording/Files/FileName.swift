@@ -4,21 +4,39 @@ package enum FileName {
     /// Of a file that is not whole yet, after its name.
     package static let part = ".part"
 
+    /// Why there is a file, if not everything is recorded.
+    enum Occasion: String, CaseIterable { case motion, command, replay }
+
     /// Without the ending.
     ///
     /// - Parameter date: seconds since 1970, UTC.
-    package static func base(_ broadcast: String, date: Double) -> String { "\(broadcast)-\(utc(date))" }
+    static func base(_ broadcast: String, date: Double, of occasion: Occasion? = nil) -> String {
+        "\(broadcast)-\(utc(date))" + (occasion.map { "-\($0.rawValue)" } ?? "")
+    }
 
     /// Whether a name is one of a broadcast's recordings, by the date.
-    static func isDated(_ name: String, of broadcast: String) -> Bool {
-        guard name.hasPrefix("\(broadcast)-"), name.hasSuffix(ending) else { return false }
+    static func isDated(_ name: String, of broadcast: String) -> Bool { parse(name, of: broadcast) != nil }
+
+    /// The date and the occasion in the name of a broadcast's recording; nil for another name.
+    static func parse(_ name: String, of broadcast: String) -> (date: Substring, occasion: Occasion?)? {
+        guard name.hasPrefix("\(broadcast)-"), name.hasSuffix(ending) else { return nil }
         let rest = name.dropFirst(broadcast.count + 1).dropLast(ending.count)
-        let (date, number) = (rest.prefix(20), rest.dropFirst(20))
+        let date = rest.prefix(20)
+        var number = rest.dropFirst(20)
+        let occasion = Occasion.allCases.first { number.hasPrefix("-\($0.rawValue)") }
+        if let occasion { number = number.dropFirst(occasion.rawValue.count + 1) }
         let pattern = "dddd-dd-ddTdd-dd-ddZ"
         func isDigit(_ character: Character) -> Bool { character.isASCII && character.isNumber }
-        return date.count == pattern.count
+        let isOurs =
+            date.count == pattern.count
             && zip(date, pattern).allSatisfy { $1 == "d" ? isDigit($0) : $0 == $1 }
             && (number.isEmpty || number.first == "-" && number.count > 1 && number.dropFirst().allSatisfy(isDigit))
+        return isOurs ? (date, occasion) : nil
+    }
+
+    /// The occasion in the name of any broadcast's recording, whole or not.
+    static func occasion(in name: String) -> Occasion? {
+        Occasion.allCases.first { name.contains("Z-\($0.rawValue).") || name.contains("Z-\($0.rawValue)-") }
     }
 
     /// By ISO 8601, with hyphens for the colons, which some file systems refuse.

@@ -10,7 +10,7 @@ struct Attach: ParsableCommand, SenderCommand {
         discussion: """
             A CALL is "web": browsers look in by the address that goes to standard output; room+https://HOST/ROOM: the other \
             member of a one-to-one room whose server speaks Socket.IO, such as "oriel rooms"; whip+https://HOST/PATH: a media server, by WHIP; janus+ws://HOST:PORT/ROOM: a room of \
-            a Janus server; or rtp://HOST:PORT: plain, \
+            a Janus server; cmaf+https://HOST/PATH/: a server that takes segments; or rtp://HOST:PORT: plain, \
             unencrypted RTP to one receiver or multicast group, with RTCP on the next port, and the description that a \
             receiver needs (SDP) goes to standard output or to the file of --sdp. Several calls share one encode where they \
             take the same. With --running, a sender that is attached already takes the calls: this ends when they stand, and \

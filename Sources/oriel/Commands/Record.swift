@@ -20,17 +20,22 @@ struct Record: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The first file, NAME.webm. Without it, files are named by broadcast and date. Or what recorders that run are to do: "
-                + "pause, resume, cut (go on in another file) or status.",
+                + "pause, resume, cut (go on in another file), trigger (begin a clip) or status; or list: show the recordings of a folder.",
             valueName: "file|action"
         )
     )
     var what: String?
 
-    @Flag(help: "Print the status as JSON, an object for each recorder.")
+    @Flag(help: "Print the status or the list as JSON, an object for each recorder or recording.")
     var json = false
 
     @Option(help: ArgumentHelp("Folder of the files.", valueName: "folder"))
     var to: String?
+
+    @Option(
+        help: ArgumentHelp("Append what happens to clips, a JSON object a line.", valueName: "file")
+    )
+    var events: String?
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var recording: RecordingOptions
@@ -40,8 +45,10 @@ struct Record: ParsableCommand {
     private var file: String? { action == nil ? what : nil }
 
     func validate() throws {
-        if json, action != .status { throw ValidationError("--json is for \"oriel record status\".") }
-        if let action, to != nil || !recording.isEmpty || video.settings != nil {
+        if json, action != .status, action != .list {
+            throw ValidationError("--json is for \"oriel record status\" and \"oriel record list\".")
+        }
+        if let action, to != nil && action != .list || events != nil || !recording.isEmpty || video.settings != nil {
             throw ValidationError(
                 "a recorder that runs keeps the options of its start: give --name or --dir with \(action) alone."
             )
@@ -54,7 +61,7 @@ struct Record: ParsableCommand {
     }
 
     func run() throws {
-        if let action { return try action.run(broadcast, json: json) }
+        if let action { return try action.run(broadcast, in: to, json: json) }
         if let file, access(file, F_OK) == 0 {
             throw Failure(.failed, "there is a file \(file) already: give another name")
         }
@@ -66,6 +73,7 @@ struct Record: ParsableCommand {
             var settings = RecorderProcessSettings(of: try broadcast.path, name: broadcast.name, into: to ?? folder)
             settings.base = file.map { String($0.split(separator: "/").last!.dropLast(FileName.ending.count)) }
             recording.apply(to: &settings)
+            settings.events = events
             settings.video = video.settings
             return settings
         }
@@ -74,90 +82,5 @@ struct Record: ParsableCommand {
     private var folder: String {
         guard let file, let slash = file.lastIndex(of: "/") else { return "." }
         return slash == file.startIndex ? "/" : String(file[..<slash])
-    }
-}
-
-extension RecorderProcessSettings {
-    /// Records until a signal comes, or the broadcast ends.
-    func run() throws {
-        let signals = try TerminationSignals()
-        let directory = try BridgeDirectory(path: broadcast, create: false)
-        let files: RecordingFolder
-        do throws(SystemError) { files = try RecordingFolder(folder) } catch {
-            throw Failure(.failed, "cannot record into \(folder) (\(error.reason)): choose another folder")
-        }
-        let connector = try FeedConnectorSettings(of: broadcast, video: video).start()
-        let place = try ProcessFolder(.recorder, in: directory)
-        let listener = try place.listen()
-        let requests = try RecorderRequests(of: "the recorder")
-        let sandbox = Sandbox(writable: folder, readable: [], socketFamilies: [])
-        try enterSandbox(by: sandbox.enter)
-        for mended in files.mend() { Console.note("\(mended)") }
-        var settings = RecordingEngine.Settings()
-        (settings.segmentTime, settings.segmentSize) = (segmentSeconds.map { .seconds($0) }, segmentBytes)
-        settings.title = name
-        var retention = Retention()
-        retention.age = keptSeconds.map { .seconds($0) }
-        (retention.bytes, retention.reserve) = (keptBytes, reservedBytes)
-        let control = try LineServer(answering: listener, requests.ask)
-        defer { control.close() }
-        var recorder = Recorder(
-            into: files,
-            settings,
-            keeping: retention,
-            broadcast: name,
-            base: base,
-            requests: requests,
-            connector: connector
-        ) { [folder] in
-            if case .completed(let file) = $0 { Console.print(["\(folder)/\(file)"]) } else { Console.note("\($0)") }
-        }
-        if recorder.run(until: signals) == .broadcastEnded { Console.note("the broadcast has ended") }
-    }
-}
-
-extension FeedConnectorSettings {
-    static let command = "record-feed"
-
-    /// The process, for a recorder that may then give up its access.
-    func start() throws -> DescriptorChannel {
-        do throws(SystemError) {
-            let ends = try openDescriptorChannel()
-            let channel = DescriptorChannel(taking: FileDescriptor(taking: ends.0))
-            let other = FileDescriptor(taking: ends.1)
-            _ = try Self.child(Self.command, self, input: other.raw)
-            return channel
-        } catch {
-            throw Failure(
-                .failed,
-                "cannot start the process that connects to senders (\(error.reason)): \(error.advice)"
-            )
-        }
-    }
-
-    /// Connects a recorder until it ends.
-    func run() throws {
-        let directory = try BridgeDirectory(path: broadcast, create: false)
-        var settings = SenderProcessSettings(of: broadcast, into: [])
-        if let video { settings.video = video }
-        let sender = settings
-        var connector = FeedConnector(in: directory, needsOwn: video != nil) { () throws(SystemError) in
-            try Self.child("attach", sender, input: nil)
-        }
-        try connector.run(DescriptorChannel(taking: FileDescriptor(taking: FeedConnector.descriptor)))
-    }
-
-    private static func child(
-        _ command: String,
-        _ settings: some Encodable,
-        input: Int32?
-    ) throws(SystemError) -> ChildProcess {
-        let memory = try Handed.memory(of: settings)
-        return try ChildProcess(
-            "/proc/self/exe",
-            arguments: ["oriel", command, Handed.flag],
-            descriptors: [input, nil, 2, memory.raw],
-            tie: .child
-        )
     }
 }

@@ -6,15 +6,16 @@ import Glibc
 import HTTP
 import Helpers
 import Posix
+import Recording
 import Supervising
 
 struct Share: ParsableCommand, SenderCommand {
     static let configuration = CommandConfiguration(
         abstract: "Share the screen with browsers: start a broadcast and serve it.",
         discussion: """
-            The address to open goes to standard output; whoever has it can look in, until Ctrl-C or "oriel stop". Three processes \
-            do the work, as "oriel start", "oriel attach web" and "oriel hear" do: one has the screen, one the network, and one the \
-            sound. A crash of any of them is reported, and the process is started again.
+            The address to open goes to standard output; whoever has it can look in, until Ctrl-C or "oriel stop". Processes \
+            of their own do the work, as "oriel start", "oriel attach web", "oriel hear" and "oriel record" do: one has the screen, \
+            one the network, one the sound, and one the files of --record. A crash of any of them is reported, and the process is started again.
             """
     )
 
@@ -27,7 +28,11 @@ struct Share: ParsableCommand, SenderCommand {
     )
     var also: [CallPlan] = []
 
+    @Option(help: ArgumentHelp("Record into a folder, as \"oriel record\" does.", valueName: "folder"))
+    var record: String?
+
     @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup(title: "Options of --record") var recording: RecordingOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
     @OptionGroup(title: "Video options") var video: VideoOptions
     @OptionGroup(title: "Sound options") var sound: SoundOptions
@@ -40,6 +45,9 @@ struct Share: ParsableCommand, SenderCommand {
 
     func validate() throws {
         try joined.validate(for: calls)
+        if record == nil, !recording.isEmpty {
+            throw ValidationError("options of recordings are for --record: give that too.")
+        }
         // A sender that is started again must have the same address.
         if web.server.listen.port == 0 { throw ValidationError("--listen needs a port other than 0 here.") }
     }
@@ -52,6 +60,7 @@ struct Share: ParsableCommand, SenderCommand {
         let signals = try TerminationSignals()
         // All processes would say the same about a file that cannot be written, or a broadcast that is there already.
         try OutputFile.requireWritable(sending.stats, sending.events)
+        if let record { _ = try RecordingFolder(recordingInto: record) }
         let directory = try broadcast.directory(create: true)
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
@@ -59,17 +68,29 @@ struct Share: ParsableCommand, SenderCommand {
         let supervisor = Supervisor(
             capture: try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
             sender: try SupervisedProcess("sender", "attach", settings),
-            sound: try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events))
+            sound: try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events)),
+            recorder: try recorder.map { try SupervisedProcess("recorder", "record", $0) }
         )
         Secret.Variable.removeAll()
         // A sender in its sandbox cannot remove its own folder.
-        defer { ProcessFolder.removeDead(.sender, in: directory) }
+        defer { for kind in ProcessFolder.Kind.allCases { ProcessFolder.removeDead(kind, in: directory) } }
         // Whichever of its processes ends first.
         defer { AudioLock.forgetEnded(in: directory) }
         if let code = try supervisor.run(until: signals) { throw ExitCode(code) }
     }
 
     private var calls: [CallPlan] { [.web] + also }
+
+    /// Nil if nothing is recorded.
+    var recorder: RecorderProcessSettings? {
+        get throws {
+            guard let record else { return nil }
+            var settings = RecorderProcessSettings(of: try broadcast.path, name: broadcast.name, into: record)
+            recording.apply(to: &settings)
+            (settings.events, settings.isSupervised) = (sending.events, true)
+            return settings
+        }
+    }
 
     var settings: SenderProcessSettings {
         get throws {

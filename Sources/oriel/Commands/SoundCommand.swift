@@ -72,9 +72,7 @@ extension SoundDevices.Device {
 }
 
 enum MutedPart: String, ExpressibleByArgument, CaseIterable {
-    case mic, all
-
-    var mute: SoundMute { SoundMute(microphone: self == .mic, all: self == .all) }
+    case mic, all, recording
 }
 
 struct Mute: ParsableCommand {
@@ -83,25 +81,37 @@ struct Mute: ParsableCommand {
         discussion: "A sound process that is started again stays muted."
     )
 
-    @Argument(help: ArgumentHelp("The microphone alone, or all.", valueName: "mic|all"))
-    var part = MutedPart.all
-
-    @OptionGroup var broadcast: BroadcastOptions
-
-    func run() throws { try SoundClient(of: broadcast.directory()).ask(for: .mute(part.mute)) }
-}
-
-struct Unmute: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Let a broadcast be heard again.")
-
-    @Argument(help: ArgumentHelp("The microphone alone, or all.", valueName: "mic|all"))
+    @Argument(help: ArgumentHelp("The microphone alone, all, or the recordings alone.", valueName: "mic|all|recording"))
     var part = MutedPart.all
 
     @OptionGroup var broadcast: BroadcastOptions
 
     func run() throws {
-        // Nothing is muted any more after "all".
-        let mute = part == .all ? SoundMute(microphone: true, all: true) : part.mute
-        try SoundClient(of: broadcast.directory()).ask(for: .unmute(mute))
+        let directory = try broadcast.directory()
+        switch part {
+        case .recording: _ = try Recorders(of: directory).ask(for: .mute)
+        case .mic, .all:
+            let mute = SoundMute(microphone: part == .mic, all: part == .all)
+            try SoundClient(of: directory).ask(for: .mute(mute))
+        }
+    }
+}
+
+struct Unmute: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Let a broadcast be heard again.")
+
+    @Argument(help: ArgumentHelp("The microphone alone, all, or the recordings alone.", valueName: "mic|all|recording"))
+    var part = MutedPart.all
+
+    @OptionGroup var broadcast: BroadcastOptions
+
+    func run() throws {
+        let directory = try broadcast.directory()
+        switch part {
+        case .recording: _ = try Recorders(of: directory).ask(for: .unmute)
+        case .mic, .all:
+            // No sound source is muted any more after "all".
+            try SoundClient(of: directory).ask(for: .unmute(SoundMute(microphone: true, all: part == .all)))
+        }
     }
 }

@@ -12,10 +12,10 @@ final class RecordScene {
     private let port: UInt16
 
     /// - Parameter hasSender: whether a sender runs before anybody records.
-    init(hasSender: Bool = true) throws {
-        server = try XServer(.virtual(width: 640, height: 480))
+    init(hasSender: Bool = true, size: (width: Int, height: Int) = (640, 480), showsPointer: Bool = false) throws {
+        server = try XServer(.virtual(width: size.width, height: size.height))
         broadcast = try Broadcast(on: server.display)
-        capture = try broadcast.start("--no-cursor")
+        capture = try broadcast.start(showsPointer ? "--cursor" : "--no-cursor")
         port = try Ports.free(AF_INET)
         if hasSender { sender = try broadcast.attach(toPort: port) }
     }
@@ -31,10 +31,16 @@ final class RecordScene {
     var folder: String { broadcast.folder.path }
 
     /// Records, from the first file on.
-    func record(_ arguments: String...) throws -> Subprocess {
+    func record(_ arguments: String...) throws -> Subprocess { try record(arguments) }
+
+    /// - Parameter isQuiet: whether it begins no file by itself.
+    func record(_ arguments: [String], isQuiet: Bool = false) throws -> Subprocess {
         let command = [broadcast.oriel, "record", "--dir", broadcast.directory, "--to", folder]
         let recorder = try Subprocess(command + arguments)
-        try recorder.wait(until: "it records") { recorder.errorOutput.contains("recording into") }
+        try recorder.wait(until: "it records") {
+            try isQuiet
+                ? broadcast.record(["status"]).code == 0 : recorder.errorOutput.contains("recording into")
+        }
         return recorder
     }
 

@@ -93,6 +93,7 @@ final class PageStage {
         case "share", "hear", "rooms": true
         case "start": !words.contains("--detach")
         case "attach": !words.contains("--running") && !words.contains("--print")
+        case "record": words.count == 2 || words[2].hasPrefix("--")
         default: false
         }
     }
@@ -114,6 +115,7 @@ final class PageStage {
         switch verb {
         case "start": try ask("status").code == 0
         case "hear": try ask("sound").code == 0
+        case "record": try ask("record", "status").code == 0
         case "attach" where !begun.line.contains("attach web"):
             try ask("status", "--json").output.contains(#""state":"standing""#)
         default: begun.lines.contains { $0.hasPrefix("http") }

@@ -7,7 +7,8 @@ import Testing
 struct PagesTests {
     private static let pages =
         ["README.md"]
-        + ["access", "bridge", "browsers", "calls", "commands", "events", "networks", "security", "sound"].map {
+        + ["access", "bridge", "browsers", "calls", "commands", "events", "networks", "recording", "security", "sound"]
+        .map {
             "docs/\($0).md"
         }
 

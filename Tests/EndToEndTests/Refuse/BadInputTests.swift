@@ -72,6 +72,7 @@ extension Refuse {
             #expect(result.code == code)
             #expect(named.isEmpty || result.errorOutput.contains(named), "\(result.errorOutput)")
             #expect(result.errorOutput.split(separator: "\n").count <= 1, "\(result.errorOutput)")
+            // A random token may look like a name.
             #expect(swiftWords(in: result.errorOutput) == [])
             #expect(access(runtime.file("oriel/default/writer.lock"), F_OK) != 0, "nothing was begun")
         }

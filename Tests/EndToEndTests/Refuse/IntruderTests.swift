@@ -155,6 +155,21 @@ extension Refuse {
         }
 
         /// Invariant: confined.
+        @Test func aRecorderHasItsFilesAlone() throws {
+            let capture = try broadcast.start()
+            let sender = try broadcast.attach(toPort: try Ports.free())
+            defer { for process in [sender, capture] { process.stop() } }
+            let files = try TemporaryDirectory()
+            let environment = [
+                "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_RECORDS": "1",
+                "ORIEL_INTRUDER_OWN": files.path,
+            ]
+            let tries = try intrude(["record", "--dir", broadcast.directory, "--to", files.path], environment)
+            #expect(tries.contains("own:write") && tries.contains("unix") && tries.contains("tcp"))
+            #expect(tries.contains("read:outside") && tries.count > 40)
+        }
+
+        /// Invariant: confined.
         @Test func aServerOfRoomsReachesNothingElse() throws {
             let environment = ["ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_LISTENS": "1"]
             let tries = try intrude(["rooms", "--listen", "127.0.0.1:0"], environment)

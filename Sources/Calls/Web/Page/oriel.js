@@ -57,6 +57,7 @@ function hear(event) {
   if (source && !shows(source) && shows(event.state) && !waits.includes(link)) wake();
   source = event.state;
   viewers = event.viewers;
+  $('recording').hidden = !event.recording;
   noteTalk(event.talk);
   render();
 }

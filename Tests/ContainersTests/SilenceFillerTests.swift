@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Recording
+@testable import Containers
 
 @Suite struct SilenceFillerTests {
     /// Whatever comes late, early or not at all: no hole that is longer than half a packet, and no overlap.
@@ -15,7 +15,7 @@ import Time
         }
         var time = Duration.milliseconds(Int.random(in: 0...50, using: &random))
         for _ in 0..<500 {
-            for (packet, at) in filler.fill(until: time) { add(packet, at) }
+            for (packet, at) in filler.fill(until: time, takesShort: true) { add(packet, at) }
             if let at = filler.admit(at: time) { add([0xFC], at) }
             time += .milliseconds([20, 20, 20, 21, 35, 500, 3000].randomElement(using: &random)!)
         }
@@ -28,7 +28,7 @@ import Time
 
     @Test func aPacketThatIsTooLateIsLeftOut() {
         var filler = SilenceFiller()
-        _ = filler.fill(until: .seconds(1))
+        _ = filler.fill(until: .seconds(1), takesShort: true)
         #expect(filler.admit(at: .milliseconds(900)) == nil)
         #expect(filler.admit(at: .milliseconds(995)) == .milliseconds(1000))
     }

@@ -23,9 +23,17 @@ struct OpenFile {
 
     /// - Parameters:
     ///   - first: a keyframe.
+    ///   - start: the beginning of the file. Pictures from before, which the later ones need, are shown for a millisecond each.
     ///   - date: of it, in seconds since 1970, UTC.
     /// - Returns: nil for a keyframe that no decoder reads.
-    init?(first: FeedPicture, _ bytes: [UInt8], hasSound: Bool, title: String, date: Double) {
+    init?(
+        first: FeedPicture,
+        _ bytes: [UInt8],
+        from start: Instant,
+        hasSound: Bool,
+        title: String,
+        date: Double
+    ) {
         var configuration: AV1Configuration?
         if first.codec == .av1 {
             configuration = AV1Configuration(keyframe: bytes)
@@ -39,7 +47,7 @@ struct OpenFile {
         )
         (writer, head) = WebMWriter.begin(tracks, title: title, date: date)
         sinceKeyframe = (0, first.shownAt)
-        (self.first, start, lastPicture, self.hasSound) = (first, first.shownAt, first.shownAt, hasSound)
+        (self.first, self.start, lastPicture, self.hasSound) = (first, start, first.shownAt, hasSound)
     }
 
     /// The first bytes of the file.
@@ -51,24 +59,28 @@ struct OpenFile {
         let frame = picture.codec == .av1 ? Array(OpenBitstreamUnit.withoutDelimiter(bytes[...])) : bytes
         lastPicture = max(lastPicture, picture.shownAt)
         if picture.isKeyframe { sinceKeyframe = (0, picture.shownAt) } else { sinceKeyframe.bytes += frame.count }
-        return add(frame, .picture, at: lastPicture - start, isKeyframe: picture.isKeyframe)
+        // The times in a cluster have to be near each other.
+        return fillSilence(at: picture.shownAt)
+            + add(frame, .picture, at: lastPicture - start, isKeyframe: picture.isKeyframe)
     }
 
     mutating func add(sound packet: [UInt8], at instant: Instant) -> [Write] {
         guard hasSound, instant >= start else { return [] }
         let time = instant - start
-        var writes = fillSilence(until: time)
+        var writes = fillSilence(until: time, takesShort: true)
         if let time = silence.admit(at: time) { writes += add(packet, .sound, at: time, isKeyframe: true) }
         return writes
     }
 
-    /// Silence, where no sound comes any more.
+    /// Silence, as far as no sound can come any more.
     mutating func fillSilence(at now: Instant) -> [Write] {
-        hasSound ? fillSilence(until: now - SilenceFiller.patience - start) : []
+        hasSound ? fillSilence(until: now - SilenceFiller.patience - start, takesShort: false) : []
     }
 
-    private mutating func fillSilence(until time: Duration) -> [Write] {
-        silence.fill(until: time).flatMap { add($0.packet, .sound, at: $0.at, isKeyframe: true) }
+    private mutating func fillSilence(until time: Duration, takesShort: Bool) -> [Write] {
+        silence.fill(until: time, takesShort: takesShort).flatMap {
+            add($0.packet, .sound, at: $0.at, isKeyframe: true)
+        }
     }
 
     /// Another second has passed.
@@ -76,7 +88,7 @@ struct OpenFile {
 
     /// - Parameter end: until when the last picture is shown.
     mutating func end(at end: Instant) -> (writes: [Write], WebMEnd)? {
-        let writes = hasSound ? fillSilence(until: end - start) : []
+        let writes = hasSound ? fillSilence(until: end - start, takesShort: true) : []
         return writer.end(at: end - start).map { (writes, $0) }
     }
 

@@ -1,0 +1,117 @@
+import Containers
+import Control
+package import Time
+
+// Clips, and what is kept in memory for them.
+extension RecordingEngine {
+    /// A file that is written in one go.
+    package struct Replay {
+        /// Of its beginning, in seconds since 1970, UTC.
+        let date: Double
+        let writes: [OpenFile.Write]
+        let end: WebMEnd
+    }
+
+    package enum Refusal: String, Error {
+        case recordsAll = "this recorder writes everything: start one with --replay or --on-change"
+        case keepsNothing = "this recorder keeps nothing for a replay: start one with --replay"
+        case isOff = "recording is paused: give \"oriel record resume\" first"
+        case isEmpty = "there is no picture yet"
+    }
+
+    mutating func beginMemory() {
+        guard settings.clips != nil || settings.replay != nil else { return }
+        let clips = settings.clips ?? Clips()
+        (self.clips, preRoll) = (ClipTrigger(clips.times), clips.preRoll)
+        watch = clips.motion.map { ChangeWatch($0.sensitivity, zones: $0.zones) }
+        // A change that waits to become a tick is that much older when it counts.
+        let least = preRoll + (clips.motion == nil ? .zero : ChangeWatch.patience)
+        memory = FeedMemory(of: max(least, settings.replay ?? .zero), longestGap: Self.longestGap)
+    }
+
+    mutating func remember(_ picture: FeedPicture, _ bytes: [UInt8], at now: Instant) {
+        guard memory != nil else { return }
+        memory?.add(picture, bytes)
+        if memory?.needsKeyframe(at: picture.shownAt) ?? false { requestKeyframe(at: now) }
+    }
+
+    // MARK: - Clips
+
+    /// Begins a clip, or makes the one that is written longer.
+    package mutating func trigger(at now: Instant) throws(Refusal) {
+        guard clips != nil else { throw .recordsAll }
+        guard isOn else { throw .isOff }
+        follow(clips!.command(at: now))
+    }
+
+    mutating func take(_ change: TileChange, at instant: Instant, now: Instant) {
+        guard isOn, !isPaused, now >= changesCountFrom, let isRunning = clips?.isRunning else { return }
+        let instant = min(instant, now)
+        let date = date(of: instant)
+        guard watch?.take(change, at: instant, date: date, waits: !isRunning) ?? false else { return }
+        follow(clips!.motion(at: instant))
+    }
+
+    mutating func turnClips(at now: Instant) {
+        if isOn, !isPaused, let motion = watch?.turn(at: now) { follow(clips!.motion(at: motion)) }
+        if let events = clips?.turn(at: now) { follow(events) }
+    }
+
+    mutating func stopClip(_ reason: ClipTrigger.End, at now: Instant) {
+        if let events = clips?.stop(reason, at: now) { follow(events) }
+    }
+
+    private mutating func follow(_ events: [ClipTrigger.Event]) {
+        for event in events {
+            switch event {
+            case .began(let cause, let instant):
+                beginClip(at: instant)
+                actions.append(.tell(.clipBegan(cause)))
+            case .ended(let reason, let instant):
+                finish(at: instant)
+                actions.append(.tell(.clipEnded(reason)))
+            }
+        }
+    }
+
+    private mutating func beginClip(at instant: Instant) {
+        let items = memory?.items(from: instant - preRoll) ?? []
+        // Without a picture, or a sender that tells what may be shown, it begins with the next keyframe.
+        guard !isBlocked, !isPaused, !needsKeyframe, case .picture(let first, let bytes)? = items.first else {
+            return requestKeyframe(at: instant)
+        }
+        open(with: first, bytes, from: max(first.shownAt, instant - preRoll))
+        guard var file else { return }
+        for item in items { write(file.add(item), at: max(writtenAt, instant)) }
+        self.file = file
+    }
+
+    // MARK: - Replay
+
+    /// The last time, as a file.
+    ///
+    /// - Parameter length: everything that is kept for it if nil.
+    package func replay(_ length: Duration?, at now: Instant) throws(Refusal) -> Replay {
+        guard let kept = settings.replay, let memory else { throw .keepsNothing }
+        guard isOn else { throw .isOff }
+        let begin = now - min(length ?? kept, kept)
+        let items = memory.items(from: begin)
+        // After the end of a sender, nobody tells what a pause hides.
+        guard !isPaused, !needsKeyframe, case .picture(let first, let bytes)? = items.first else { throw .isEmpty }
+        let start = max(first.shownAt, begin)
+        guard var file = newFile(with: first, bytes, from: start) else { throw .isEmpty }
+        var writes = [OpenFile.Write.append(file.head, [])]
+        for item in items { writes += file.add(item) }
+        guard let (last, end) = file.end(at: max(now, file.lastPicture)) else { throw .isEmpty }
+        return Replay(date: date(of: start), writes: writes + last, end: end)
+    }
+}
+
+extension OpenFile {
+    fileprivate mutating func add(_ item: FeedMemory.Item) -> [Write] {
+        switch item {
+        case .picture(let picture, let bytes): add(picture, bytes)
+        case .sound(let packet, let instant): add(sound: packet, at: instant)
+        }
+    }
+}

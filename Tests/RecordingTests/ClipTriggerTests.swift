@@ -1,0 +1,129 @@
+import TestSupport
+import Testing
+import Time
+
+@testable import Recording
+
+@Suite struct ClipTriggerTests {
+    /// The rules, word by word, at each instant of a walk in steps of a quarter second. Times are in steps.
+    private struct Rules {
+        struct Clip {
+            let begin: Int
+            let cause: ClipTrigger.Cause
+            /// M, and the M before.
+            var length: Int
+            var before = 0
+        }
+
+        let (initial, augmentation, maximum, blind): (Int, Int, Int, Int)
+        var clip: Clip?
+        var blindUntil: Int?
+        var events: [String] = []
+
+        mutating func step(_ now: Int, moves: Bool, commands: Bool, stops: Bool) {
+            // The end of a clip is before all that happens later.
+            if let clip, now - clip.begin > clip.length || now - clip.begin > maximum {
+                let time = min(clip.length, maximum)
+                events.append("\(clip.begin + time) \(clip.length < maximum ? "quiet" : "maximum")")
+                blindUntil = clip.cause == .motion ? clip.begin + time + blind : nil
+                self.clip = nil
+            }
+            if stops {
+                if clip != nil { events.append("\(now) off") }
+                (clip, blindUntil) = (nil, nil)
+            }
+            if commands { begin(now, .command) }
+            if moves { begin(now, .motion) }
+        }
+
+        private mutating func begin(_ now: Int, _ cause: ClipTrigger.Cause) {
+            guard var clip else {
+                if cause == .motion, let blindUntil, now <= blindUntil { return }
+                events.append("\(now) \(cause)")
+                clip = Clip(begin: now, cause: cause, length: initial)
+                return
+            }
+            let time = now - clip.begin
+            if cause == .command {
+                clip.length = max(clip.length, time + initial)
+            } else if time > clip.before {
+                (clip.before, clip.length) = (clip.length, clip.length + augmentation)
+            }
+            self.clip = clip
+        }
+    }
+
+    private static func words(_ event: ClipTrigger.Event) -> String {
+        func steps(_ instant: Instant) -> Int { Int(instant.nanoseconds / 250_000_000) }
+        return switch event {
+        case .began(let cause, let instant): "\(steps(instant)) \(cause)"
+        case .ended(let reason, let instant): "\(steps(instant)) \(reason)"
+        }
+    }
+
+    /// Ten thousand walks in all.
+    @Test(arguments: 0..<10) func everyWalkFollowsTheRules(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<1000 {
+            let (initial, augmentation) = (
+                Int.random(in: 1...60, using: &random), Int.random(in: 1...40, using: &random)
+            )
+            let (maximum, blind) = (Int.random(in: 1...150, using: &random), Int.random(in: 0...80, using: &random))
+            var rules = Rules(initial: initial, augmentation: augmentation, maximum: maximum, blind: blind)
+            var times = ClipTrigger.Times()
+            times.initial = .milliseconds(250) * initial
+            times.augmentation = .milliseconds(250) * augmentation
+            times.maximum = .milliseconds(250) * maximum
+            times.blind = .milliseconds(250) * blind
+            var trigger = ClipTrigger(times)
+            var events: [ClipTrigger.Event] = []
+            let rate = Double.random(in: 0.01...0.6, using: &random)
+            for step in 0..<400 {
+                let now = Instant.start + .milliseconds(250) * step
+                // The trigger is asked at its deadlines, and at instants that mean nothing.
+                while let deadline = trigger.deadline, deadline <= now { events += trigger.turn(at: deadline) }
+                if Bool.random(using: &random) { events += trigger.turn(at: now) }
+                let moves = Double.random(in: 0..<1, using: &random) < rate
+                let commands = Int.random(in: 0..<60, using: &random) == 0
+                let stops = Int.random(in: 0..<200, using: &random) == 0
+                rules.step(step, moves: moves, commands: commands, stops: stops)
+                if stops { events += trigger.stop(.off, at: now) }
+                if commands { events += trigger.command(at: now) }
+                if moves { events += trigger.motion(at: now) }
+                #expect(trigger.isRunning == (rules.clip != nil))
+            }
+            #expect(events.map(Self.words) == rules.events)
+        }
+    }
+
+    /// The example of the rules: motion all the time.
+    @Test func motionMakesAClipLongerUpToItsMaximum() {
+        var trigger = ClipTrigger(ClipTrigger.Times())
+        var events: [ClipTrigger.Event] = []
+        for second in 0..<100 { events += trigger.motion(at: .seconds(Double(1000 + second))) }
+        #expect(
+            events == [
+                .began(.motion, at: .seconds(1000)), .ended(.maximum, at: .seconds(1030)),
+                .began(.motion, at: .seconds(1061)), .ended(.maximum, at: .seconds(1091)),
+            ]
+        )
+    }
+
+    @Test func aSingleMotionIsAClipOfTheInitialTime() {
+        var trigger = ClipTrigger(ClipTrigger.Times())
+        #expect(trigger.motion(at: .seconds(5)) == [.began(.motion, at: .seconds(5))])
+        #expect(trigger.turn(at: .seconds(15)) == [])
+        #expect(trigger.turn(at: .seconds(16)) == [.ended(.quiet, at: .seconds(15))])
+        #expect(trigger.isBlind(at: .seconds(45)) && !trigger.isBlind(at: .seconds(46)))
+    }
+
+    @Test func aCommandIsHeardWhileMotionIsNot() {
+        var trigger = ClipTrigger(ClipTrigger.Times())
+        _ = trigger.motion(at: .seconds(5))
+        _ = trigger.turn(at: .seconds(16))
+        #expect(trigger.motion(at: .seconds(20)) == [])
+        #expect(trigger.command(at: .seconds(21)) == [.began(.command, at: .seconds(21))])
+        #expect(trigger.turn(at: .seconds(40)) == [.ended(.quiet, at: .seconds(31))])
+        #expect(trigger.motion(at: .seconds(41)) == [.began(.motion, at: .seconds(41))], "no blind time after it")
+    }
+}
