@@ -154,6 +154,27 @@ import Time
         #expect(screen.motion.isEmpty != isMotion)
     }
 
+    /// One more than carets and clocks may be.
+    @Test(arguments: [(32, false), (33, true)]) func manyPlacesAreMotionAtOnce(count: Int, isMotion: Bool) {
+        var screen = Screen(.high)
+        screen.change(at: 6000, (0..<count).map { ($0 % 15 * 2, $0 / 15 * 2) })
+        screen.run(until: 7000)
+        #expect(screen.motion == (isMotion ? [6000] : []))
+    }
+
+    /// A sender that was taken over tells of as many places as there can be, one after the other. It took minutes without a limit.
+    @Test func aFloodOfPlacesIsBounded() {
+        var watch = ChangeWatch(.high, zones: [])
+        var motions = 0
+        for index in 0..<4000 {
+            var change = TileChange(columns: 256, rows: 256)
+            for place in 0..<32 { change[(index * 32 + place) % 128 * 2, (index * 32 + place) / 128 % 128 * 2] = true }
+            let now = Instant.seconds(1000) + .milliseconds(index / 2)
+            if watch.take(change, at: now, date: 30, waits: true) { motions += 1 }
+        }
+        #expect(motions > 3000)
+    }
+
     @Test func onlyZonesCount() {
         let zone = MotionZone(x: 640, y: 640, width: 100, height: 64)
         var screen = Screen(.high, zones: [zone])

@@ -8,6 +8,8 @@ import Time
 struct ChangeWatch {
     /// A small place: carets and clocks are smaller.
     static let mostTiles = 16
+    /// More places that change at once, or wait, are neither: each costs time, and a sender that was taken over may tell of any.
+    private static let mostPlaces = 32
     /// Changes that follow each other faster are one.
     private static let burstGap = Duration.milliseconds(200)
     /// One that lasts as long is no tick.
@@ -66,8 +68,9 @@ struct ChangeWatch {
     /// - Returns: whether something has moved.
     mutating func take(_ change: TileChange, at now: Instant, date: Double, waits: Bool) -> Bool {
         if (change.columns, change.rows) != (columns, rows) { begin(change, at: now) }
-        for place in places(of: change) {
-            if place.count > Self.mostTiles {
+        let places = places(of: change)
+        for place in places {
+            if place.count > Self.mostTiles || places.count > Self.mostPlaces {
                 for tile in place { tiles[tile] = Tile() }
                 move(place, at: now)
             } else {
@@ -97,7 +100,7 @@ struct ChangeWatch {
         let isLong = place.contains { self.isLong(tiles[$0].burst) }
         if isTick || now < learnsUntil && !isLong {
             pending.removeAll { !Set($0.place).isDisjoint(with: place) }
-        } else if !waits || isLong {
+        } else if !waits || isLong || !isWaiting && pending.count >= Self.mostPlaces {
             move(place, at: now)
         } else if !isWaiting {
             pending.append((place, now))
