@@ -58,6 +58,34 @@ void pixels_update_blocks(
     }
 }
 
+static inline uint8_t distance(uint8_t a, uint8_t b) { return a > b ? a - b : b - a; }
+
+static inline __attribute__((always_inline)) uint8_t
+most_distant(const uint8_t *a, ptrdiff_t step, const uint8_t *b, ptrdiff_t count) {
+    uint8_t most = 0;
+    for (ptrdiff_t x = 0; x < count; x++) {
+        uint8_t here = distance(a[x * step], b[x]);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+void pixels_find_errors(
+    const uint8_t *a, ptrdiff_t a_stride, ptrdiff_t step, const uint8_t *b, ptrdiff_t b_stride, ptrdiff_t width,
+    ptrdiff_t rows, uint8_t most, uint64_t *wrong) {
+    const ptrdiff_t side = PIXELS_MACROBLOCK / step;
+    for (ptrdiff_t y = 0; y < rows; y++, a += a_stride, b += b_stride) {
+        for (ptrdiff_t block = 0, x = 0; x < width; block++, x += side) {
+            const uint8_t *first = a + x * step, *second = b + x;
+            // Constant sizes let the compiler do without loops.
+            uint8_t here = width - x < side ? most_distant(first, step, second, width - x)
+                : step == 1                 ? most_distant(first, 1, second, PIXELS_MACROBLOCK)
+                                            : most_distant(first, 2, second, PIXELS_MACROBLOCK / 2);
+            if (here > most) wrong[block / 64] |= (uint64_t)1 << (block % 64);
+        }
+    }
+}
+
 int pixels_compare_macroblocks(
     const uint8_t *luma, const uint8_t *old_luma, ptrdiff_t luma_stride, const uint8_t *chroma,
     const uint8_t *old_chroma, ptrdiff_t chroma_stride, int chroma_rows) {
@@ -69,8 +97,8 @@ int pixels_compare_macroblocks(
         for (ptrdiff_t row = 0; row < chroma_rows; row++) {
             const uint8_t *a = chroma + y * chroma_stride, *b = old_chroma + (y + row) * chroma_stride;
             for (ptrdiff_t x = 0; x < PIXELS_MACROBLOCK; x++) {
-                uint8_t difference = a[x] > b[x] ? a[x] - b[x] : b[x] - a[x];
-                most = difference > most ? difference : most;
+                uint8_t here = distance(a[x], b[x]);
+                most = here > most ? here : most;
             }
         }
     }

@@ -58,6 +58,31 @@ extension BlockSet {
 }
 
 extension NV12Picture {
+    /// Adds the macroblocks in which another picture of the same size is far from this one.
+    ///
+    /// - Parameters:
+    ///   - luma: the largest difference of a sample of luma that is not far, of 255.
+    ///   - chroma: that of a sample of chroma.
+    package func findErrors(of other: PlanarPicture.Source, luma: UInt8, chroma: UInt8, in blocks: inout BlockSet) {
+        precondition(blocks.size == size && blocks.side == BlockSet.macroblock, "of another size")
+        let (planes, half) = (planes, BlockSet.macroblock / 2)
+        for row in 0..<blocks.rows {
+            let area = blocks.pixels(columns: 0..<blocks.columns, rows: row..<row + 1)
+            blocks.insert(columns: 0..<blocks.columns, row: row) { bits in
+                func find(_ ours: Rows, from: Int, step: Int, _ theirs: Rows, y: Int, _ most: UInt8) {
+                    let (ours, theirs) = ((ours[y] + from, ours.stride), (theirs[y], theirs.stride))
+                    let (width, height) = (area.width / step, area.height / step)
+                    pixels_find_errors(ours.0, ours.1, step, theirs.0, theirs.1, width, height, most, bits)
+                }
+                find(planes.luma, from: 0, step: 1, Rows(start: other.y, stride: other.strides.y), y: area.y, luma)
+                let u = Rows(start: other.u, stride: other.strides.u)
+                let v = Rows(start: other.v, stride: other.strides.v)
+                find(planes.chroma, from: 0, step: 2, u, y: row * half, chroma)
+                find(planes.chroma, from: 1, step: 2, v, y: row * half, chroma)
+            }
+        }
+    }
+
     /// Copies a part of another picture, and adds the macroblocks that differed.
     ///
     /// - Parameters:

@@ -75,6 +75,13 @@ void pixels_find_differences(
 
 enum { PIXELS_MACROBLOCK = 16 };
 
+/// Sets the bit of every block of 16 / `step` x `rows` samples in which two planes are more than `most` apart somewhere.
+/// The samples of the first stand `step` bytes apart: 1 for luma, 2 for a component of interleaved chroma. Those of the
+/// second stand side by side, as the blocks do; the last block ends with the row. `width` is in samples.
+void pixels_find_errors(
+    const uint8_t *a, ptrdiff_t a_stride, ptrdiff_t step, const uint8_t *b, ptrdiff_t b_stride, ptrdiff_t width,
+    ptrdiff_t rows, uint8_t most, uint64_t *wrong);
+
 /// Makes `target` equal to `source`, and sets the bit of every block of 16 x `rows` bytes that was not. The blocks stand
 /// side by side; the last one ends with the row.
 void pixels_update_blocks(

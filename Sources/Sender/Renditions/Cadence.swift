@@ -100,6 +100,9 @@ package struct Cadence {
         return isFine ? .keepAlive : .frame
     }
 
+    /// The picture that seemed fine is not.
+    mutating func noteErrors() { (isFine, isExhausted, refinements) = (false, false, 0) }
+
     /// The bitrate leaves nothing for the quality of a picture at rest now.
     package mutating func postpone(at now: Instant) { lastEncode = now }
 

@@ -62,7 +62,20 @@ extension FramePlanner {
     func isThorough(_ plan: Plan) -> Bool {
         if plan.action == .keyframe { return isThin || measuresLink }
         let isSmall = active.count * Self.thoroughShare <= sharpness.count
-        return plan.choice.isRefinement && isSmall && sharpness.count <= Self.mostThorough
+        let isRefined = plan.choice.isRefinement || verification.isRepairing
+        return isRefined && isSmall && sharpness.count <= Self.mostThorough
+    }
+
+    /// Whether to compare what decoders show with the picture, and to give the errors to `noteErrors`.
+    func asksForErrors(at now: Instant) -> Bool {
+        rendition.codec != .vp8 && sharpness.isFine && !pictureIsNew && verification.isDue(at: now)
+    }
+
+    /// - Parameter blocks: the macroblocks that are not as in the picture; none if it is right.
+    mutating func noteErrors(_ blocks: BlockSet, at now: Instant) {
+        guard verification.note(isRight: blocks.isEmpty, at: now) else { return }
+        sharpness.noteChanges(blocks)
+        cadence.noteErrors()
     }
 
     /// Records the outcome of a plan.
@@ -97,6 +110,7 @@ extension FramePlanner {
                 keyframeQuantizer = rendition.codec.sharpQuantizer
             }
             sharpness.noteKeyframe(quantizer: frame.quantizer)
+            verification.noteNewPicture()
         } else {
             sharpness.noteEncoded(
                 quantizer: frame.quantizer,

@@ -23,6 +23,7 @@ struct FramePlanner {
     var sharpness: Sharpness
     var patchBudget: PatchBudget
     var linkBudget: LinkBudget
+    var verification = Verification()
     var content = Content.new(nil)
     /// Whether the next frames measure the links.
     var measuresLink = false
@@ -110,6 +111,7 @@ struct FramePlanner {
         sharpness.noteChanges(changed)
         content = .new(scroll)
         keyframeIsCurrent = false
+        verification.noteNewPicture()
         cadence.noteNewPicture()
     }
 

@@ -121,7 +121,15 @@ package final class VideoStream {
         }
         if delivery == nil { delivery = try encode(picture, &plan, presentationTime: instant, now: now, deliver) }
         note(delivery, of: plan, presentationTime: instant, now: now, &statistics)
+        verify(picture, at: now)
         return delivery?.frame
+    }
+
+    private func verify(_ picture: borrowing NV12Picture, at now: Instant) {
+        guard planner.asksForErrors(at: now) else { return }
+        var errors = BlockSet(rendition.size, side: BlockSet.macroblock)
+        encoder.findErrors(of: picture, in: &errors)
+        planner.noteErrors(errors, at: now)
     }
 
     /// Lets the encoder itself make the frame of a plan. Returns nil if it gives none.

@@ -68,7 +68,7 @@ final class AV1Encoder {
     }
 
     /// The picture that decoders show after the library's last frame; nil if unknown. Valid until the next frame.
-    private var reference: PlanarPicture.Source? {
+    var reference: PlanarPicture.Source? {
         guard referenceIsShown, let image = aom_codec_get_preview_frame(&context)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
         else { return nil }

@@ -79,7 +79,7 @@ final class VPXEncoder {
     }
 
     /// The picture of libvpx's own last frame; nil if there is none.
-    private var lastPicture: PatchEncoder.Planes? {
+    var lastPicture: PatchEncoder.Planes? {
         guard let image = vpx_codec_get_preview_frame(&context)?.pointee,
             let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
         else { return nil }

@@ -26,9 +26,10 @@ extension Hear {
                     "location=\(file)",
                 ]
             let program = try Subprocess(command)
-            try program.wait(until: "four seconds are heard") { SoundClip.duration(of: file, channels: 2) > 4 }
+            try program.wait(until: "the tones are heard: \(HeardSound(file).purities(of: [440, 1000]))") {
+                SoundClip.duration(of: file, channels: 2) > 2 && HeardSound(file).hears(tones: [440, 1000])
+            }
             program.stop()
-            HeardSound(file).expect(tones: [440, 1000])
             for process in [sender, singer, capture] { process.stop() }
         }
     }

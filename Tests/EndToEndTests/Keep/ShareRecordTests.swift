@@ -19,8 +19,10 @@ extension Keep {
             }
             #expect(share.errorOutput.contains("the recorder ended by signal 9: starting it again"))
             #expect(share.outputLines.count == 1, "the link alone: \(share.output)")
-            let status = try CommandResult([Programs.oriel, "status"] + scene.broadcast)
-            #expect(status.output.contains("recorder: recording into \(folder.path)"), "\(status.output)")
+            try share.wait(until: "its status is told") {
+                let status = try CommandResult([Programs.oriel, "status"] + scene.broadcast)
+                return status.output.contains("recorder: recording into \(folder.path)")
+            }
             let second = try #require(try scene.child("record"))
             #expect(second != recorder)
             share.kill(SIGINT)
@@ -49,7 +51,7 @@ extension Keep {
         /// Who looks in is told that it is kept.
         @Test(arguments: Browser.Kind.allCases)
         func viewersAreTold(kind: Browser.Kind) throws {
-            let web = try WebBroadcast("--listen", "127.0.0.1:8080")
+            let web = try WebBroadcast()
             let browser = try web.open(kind)
             try browser.wait(forState: "live")
             func isTold() throws -> Bool {
