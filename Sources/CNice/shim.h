@@ -55,6 +55,23 @@ static inline int oriel_ice_agent_direct_socket(
     return descriptor;
 }
 
+/* Sends a datagram from each UDP socket of the agent that can reach the address. */
+static inline void oriel_ice_agent_send_from_all(
+    NiceAgent *agent, guint stream, guint component, const NiceAddress *address, const void *bytes, gsize count) {
+    struct sockaddr_storage target;
+    nice_address_copy_to_sockaddr(address, (struct sockaddr *)&target);
+    socklen_t size = target.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    GPtrArray *sockets = nice_agent_get_sockets(agent, stream, component);
+    if (!sockets) return;
+    for (guint i = 0; i < sockets->len; i++) {
+        GSocket *socket = g_ptr_array_index(sockets, i);
+        GSocketFamily family = target.ss_family == AF_INET6 ? G_SOCKET_FAMILY_IPV6 : G_SOCKET_FAMILY_IPV4;
+        if (g_socket_get_socket_type(socket) != G_SOCKET_TYPE_DATAGRAM || g_socket_get_family(socket) != family) continue;
+        sendto(g_socket_get_fd(socket), bytes, count, MSG_DONTWAIT, (struct sockaddr *)&target, size);
+    }
+    g_ptr_array_unref(sockets);
+}
+
 static inline uint32_t oriel_address_size(const struct sockaddr_storage *address) {
     return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }

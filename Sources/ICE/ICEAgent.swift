@@ -46,6 +46,9 @@ package final class ICEAgent {
     }
 
     private static let component = UInt32(NICE_COMPONENT_TYPE_RTP.rawValue)
+    /// Above the type preference of host candidates, 126 (RFC 8445 §5.1.2.1).
+    private static let highestType: UInt32 = 127 << 24
+    private static let announcements = 3
 
     private let loop: ICELoop
     private let agent: OpaquePointer
@@ -205,6 +208,35 @@ package final class ICEAgent {
         for known in candidates.compactMap(makeCandidate) { list = g_slist_append(list, known) }
         nice_agent_set_remote_candidates(agent, stream, Self.component, list)
         g_slist_free_full(list) { nice_candidate_free($0!.assumingMemoryBound(to: NiceCandidate.self)) }
+    }
+
+    /// Makes the addresses of this agent known to a peer that nominates, by a check of its own, before those of libnice. Call it before
+    /// `setRemote`, on an agent that takes over from another one.
+    ///
+    /// The peer makes a candidate of each address, with the priority of the first check from there (RFC 8445 §7.3.1.3). That of libnice's is lower
+    /// than the priority of the path before, or the same. But Firefox nominates another path only if that has a higher one, and gives the
+    /// call up 30 s after the last answer on the old path.
+    ///
+    /// - Parameters:
+    ///   - remote: the peer's, as `local` is this side's.
+    ///   - precedence: higher than that of all agents before, at most 0xFFFFFF.
+    package func announce(to peer: Candidate, _ local: ICECredentials, _ remote: ICECredentials, precedence: UInt32) {
+        // With relays alone, nobody may learn another address (RFC 8839 §5.1).
+        guard !isRelayOnly, var address = Self.address(of: peer) else { return }
+        let name = Array("\(remote.fragment):\(local.fragment)".utf8)
+        let check = STUNMessage(
+            .request,
+            .binding,
+            [
+                .username(name), .priority(Self.highestType | precedence),
+                .controlled(tieBreaker: .random(in: 0...UInt64.max)),
+            ]
+        )
+        let bytes = check.encoded(key: Array(remote.password.utf8), hasFingerprint: true)
+        // One may be lost, and libnice's first check comes 20 ms later.
+        for _ in 0..<Self.announcements {
+            oriel_ice_agent_send_from_all(agent, stream, Self.component, &address, bytes, gsize(bytes.count))
+        }
     }
 
     /// Begins a new generation with new credentials (RFC 8445 §9). The path in use stays until there is a new one.

@@ -51,6 +51,10 @@ extension PeerTransport {
         if chooses { agents.configuration = agents.configuration.leading(from: path?.local.kind) }
         guard let way = agents.begin(from: addresses, credentials), let remote = remote.credentials else { return }
         let last = path.map { Self.describable($0.remote) }
+        if let last, let credentials, !agents.isControlling {
+            moves += 1
+            way.agent.announce(to: last, credentials, remote, precedence: moves)
+        }
         way.agent.setRemote(remote)
         if let last { way.agent.addRemote([last]) }
         if !chooses { way.agent.addRemote(self.remote.candidates.filter { $0 != last }) }

@@ -94,8 +94,10 @@ extension STUNMessage {
 extension STUNMessage {
     /// The message's bytes.
     ///
-    /// - Parameter key: of a MESSAGE-INTEGRITY (§9); nil for none.
-    package func encoded(key: [UInt8]? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - key: of a MESSAGE-INTEGRITY (§9); nil for none.
+    ///   - hasFingerprint: whether a FINGERPRINT tells it from media, as checks of ICE need (RFC 8445 §7.1).
+    package func encoded(key: [UInt8]? = nil, hasFingerprint: Bool = false) -> [UInt8] {
         let type = method.rawValue | (kind.rawValue & 1) << 4 | (kind.rawValue & 2) << 7
         var bytes = [UInt8(type >> 8), UInt8(type & 0xFF), 0, 0] + Self.magicCookie + transaction
         for attribute in attributes { STUNField.append(attribute.type, attribute.value, to: &bytes) }
@@ -103,6 +105,10 @@ extension STUNMessage {
         if let key {
             bytes = Self.lengthened(bytes, by: STUNField.integritySize)
             STUNField.append(STUNField.integrity, hmacSHA1(of: bytes, key: key), to: &bytes)
+        }
+        if hasFingerprint {
+            bytes = Self.lengthened(bytes, by: STUNField.fingerprintSize)
+            STUNField.append(STUNField.fingerprint, Self.fingerprint(of: bytes[...]), to: &bytes)
         }
         return bytes
     }
@@ -135,6 +141,7 @@ struct STUNField {
     static let fingerprint: UInt16 = 0x8028
     /// With its header.
     static let integritySize = 24
+    static let fingerprintSize = 8
     private static let headerSize = 4
 
     let type: UInt16

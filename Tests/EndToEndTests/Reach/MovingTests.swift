@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import TestSupport
 import Testing
 import Time
@@ -20,6 +21,35 @@ extension Reach {
             try web.network.moveSender(to: Self.address, after: pause)
             let before = try browser.framesDecoded
             try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
+                try browser.framesDecoded > before + 30
+            }
+            try browser.wait(forState: "live")
+            #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
+            counter.stop()
+        }
+
+        /// A browser that still asks the old address for its consent gives the call up after 30 s. So each move must be told of.
+        @Test(arguments: Browser.Kind.allCases) func aViewerStaysForGood(kind: Browser.Kind) throws {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let browser = try web.open(kind)
+            try browser.wait(forState: "live")
+            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
+            try Self.putRouterBetween(web.network)
+            for address in [Self.address, "10.99.0.8"] {
+                try web.network.moveSender(to: address)
+                let before = try browser.framesDecoded
+                try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
+                    try browser.framesDecoded > before + 30
+                }
+            }
+            let start: Instant = MonotonicClock.now()
+            while MonotonicClock.now() < start + .seconds(35) {
+                #expect(try browser.evaluate("oriel.pc.connectionState", as: String.self) != "failed")
+                usleep(500_000)
+            }
+            let before = try browser.framesDecoded
+            try wait(until: "pictures flow: \(Self.ends(of: web, in: browser))") {
                 try browser.framesDecoded > before + 30
             }
             try browser.wait(forState: "live")

@@ -50,6 +50,21 @@ extension STUNAttribute {
         #expect(!STUNMessage.isAuthentic(Self.request, key: Array("another".utf8)))
     }
 
+    /// The attributes of a check have the RFC's bytes, and each changed byte is noticed.
+    @Test func aCheckIsWritten() throws {
+        let message = try #require(STUNMessage(parsing: Self.request))
+        #expect(message.attributes.contains(.priority(0x6E00_01FF)))
+        #expect(message.attributes.contains(.controlled(tieBreaker: 0x932F_F9B1_5126_3B36)))
+        let bytes = message.encoded(key: Self.shortTerm, hasFingerprint: true)
+        #expect(bytes.count == Self.request.count && STUNMessage(parsing: bytes) == message)
+        #expect(STUNMessage.isAuthentic(bytes, key: Self.shortTerm))
+        for index in bytes.indices {
+            var wrong = bytes
+            wrong[index] ^= 1
+            #expect(STUNMessage(parsing: wrong) == nil || index >= bytes.count - 8, "byte \(index)")
+        }
+    }
+
     @Test(arguments: [response, response6]) func aResponseIsRead(bytes: [UInt8]) throws {
         let message = try #require(STUNMessage(parsing: bytes))
         #expect(message.kind == .success && message.transaction == Self.transaction)
