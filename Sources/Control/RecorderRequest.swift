@@ -6,6 +6,9 @@ package enum RecorderRequest: ControlRequest, Equatable {
     /// Ends the file, and begins none.
     case pause
     case resume
+    /// The person's switch: nothing is recorded while it is off, whoever resumes or triggers.
+    case off
+    case on
     /// Goes on in another file. The reply comes when the file before is whole.
     case cut
     /// Records silence from now on.
@@ -34,6 +37,8 @@ package struct RecorderSnapshot: Codable, Sendable, Equatable {
         case blind
         /// A person has paused it.
         case paused
+        /// A person has switched the recordings of the broadcast off.
+        case off
         /// Nothing can be written.
         case blocked
     }

@@ -29,13 +29,13 @@ extension Recorder {
         switch request {
         case .status: break
         case .pause:
-            engine.pause(at: now)
-            feed?.request(.pause)
+            hold(.paused, at: now)
             try keepState()
         case .resume:
-            feed?.request(.resume)
-            engine.resume(at: now)
+            release(.paused, at: now)
             try keepState()
+        case .off: hold(.off, at: now)
+        case .on: release(.off, at: now)
         case .mute, .unmute:
             engine.isMuted = request == .mute
             try keepState()
@@ -49,13 +49,23 @@ extension Recorder {
         return true
     }
 
+    private mutating func hold(_ reason: RecordingEngine.Hold, at now: Instant) {
+        engine.hold(reason, at: now)
+        feed?.request(.pause)
+    }
+
+    private mutating func release(_ reason: RecordingEngine.Hold, at now: Instant) {
+        engine.release(reason, at: now)
+        if engine.isOn { feed?.request(.resume) }
+    }
+
     private func keepState() throws(SystemError) {
         if kept == .none { return }
-        try folder.keep(KeptState(isPaused: !engine.isOn, isMuted: engine.isMuted), of: broadcast)
+        try folder.keep(KeptState(isPaused: engine.holds.contains(.paused), isMuted: engine.isMuted), of: broadcast)
     }
 
     mutating func restore(_ state: KeptState) {
-        if state.isPaused { engine.pause(at: MonotonicClock.now()) }
+        if state.isPaused { engine.hold(.paused, at: MonotonicClock.now()) }
         engine.isMuted = state.isMuted
     }
 

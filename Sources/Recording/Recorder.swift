@@ -55,6 +55,7 @@ package struct Recorder: ~Copyable {
     ///   - broadcast: its name, for those of files.
     ///   - base: the name of the first file, without the ending; nil for names by the date.
     ///   - connector: to the process of `FeedConnector`.
+    ///   - isOff: whether a person has switched the recordings of the broadcast off.
     ///   - showsProgress: whether `tell` gets the progress each second.
     ///   - tell: gets news for a person.
     package init(
@@ -64,6 +65,7 @@ package struct Recorder: ~Copyable {
         broadcast: String,
         base: String?,
         keeping kept: KeptStates,
+        isOff: Bool,
         requests: RecorderRequests,
         connector: consuming DescriptorChannel,
         showsProgress: Bool,
@@ -75,6 +77,7 @@ package struct Recorder: ~Copyable {
         progressAt = showsProgress ? .start : nil
         engine = RecordingEngine(settings, epoch: Self.epoch)
         self.kept = kept
+        if isOff { engine.hold(.off, at: MonotonicClock.now()) }
         switch kept {
         case .none: break
         case .begin: try? folder.keep(KeptState(), of: broadcast)

@@ -15,7 +15,8 @@ extension RecordingEngine {
     package enum Refusal: String, Error {
         case recordsAll = "this recorder writes everything: start one with --replay or --on-change"
         case keepsNothing = "this recorder keeps nothing for a replay: start one with --replay"
-        case isOff = "recording is paused: give \"oriel record resume\" first"
+        case isPaused = "recording is paused: give \"oriel record resume\" first"
+        case isOff = "recording is switched off: give \"oriel record on\" first"
         case isEmpty = "there is no picture yet"
     }
 
@@ -40,8 +41,12 @@ extension RecordingEngine {
     /// Begins a clip, or makes the one that is written longer.
     package mutating func trigger(at now: Instant) throws(Refusal) {
         guard clips != nil else { throw .recordsAll }
-        guard isOn else { throw .isOff }
+        try requireOn()
         follow(clips!.command(at: now))
+    }
+
+    private func requireOn() throws(Refusal) {
+        if !isOn { throw holds.contains(.off) ? .isOff : .isPaused }
     }
 
     mutating func take(_ change: TileChange, at instant: Instant, now: Instant) {
@@ -93,7 +98,7 @@ extension RecordingEngine {
     /// - Parameter length: everything that is kept for it if nil.
     package func replay(_ length: Duration?, at now: Instant) throws(Refusal) -> Replay {
         guard let kept = settings.replay, let memory else { throw .keepsNothing }
-        guard isOn else { throw .isOff }
+        try requireOn()
         let begin = now - min(length ?? kept, kept)
         let items = memory.items(from: begin)
         // After the end of a sender, nobody tells what a pause hides.

@@ -81,8 +81,10 @@ package struct RecordingEngine {
     var file: OpenFile?
     /// When anything was written last.
     var writtenAt = Instant.start
-    /// Whether a person wants a recording now.
-    private(set) var isOn = true
+    /// Why a person wants no recording now.
+    package enum Hold { case paused, off }
+
+    private(set) var holds: Set<Hold> = []
     /// Whether silence is recorded in place of the sound.
     var isMuted = false
     /// Whether no file can be begun for now.
@@ -121,12 +123,15 @@ package struct RecordingEngine {
 
     package var isWriting: Bool { file != nil }
 
+    /// Whether a person wants a recording now.
+    var isOn: Bool { holds.isEmpty }
+
     /// Whether pictures belong into a file now.
     var isWanted: Bool { isOn && (clips?.isRunning ?? true) }
 
     package func state(at now: Instant) -> RecorderSnapshot.State {
         if file != nil { return .recording }
-        if !isOn { return .paused }
+        if !isOn { return holds.contains(.off) ? .off : .paused }
         if isBlocked { return .blocked }
         guard let clips, !clips.isRunning else { return .waiting }
         return clips.isBlind(at: now) ? .blind : .armed
@@ -140,19 +145,17 @@ package struct RecordingEngine {
 
     // MARK: - Commands
 
-    package mutating func pause(at now: Instant) {
-        isOn = false
+    package mutating func hold(_ reason: Hold, at now: Instant) {
+        holds.insert(reason)
         stopClip(.off, at: now)
         finish(at: now)
         forget()
     }
 
-    package mutating func resume(at now: Instant) {
-        if !isOn {
-            requestKeyframe(at: now)
-            beginChanges(at: now)
-        }
-        isOn = true
+    package mutating func release(_ reason: Hold, at now: Instant) {
+        guard holds.remove(reason) != nil, isOn else { return }
+        requestKeyframe(at: now)
+        beginChanges(at: now)
     }
 
     /// Goes on in another file as soon as there is a keyframe.

@@ -133,15 +133,19 @@ import Time
         scene.picture(isKeyframe: true)
         scene.rest(for: 10)
         scene.move()
-        scene.act { $0.pause(at: $1) }
+        scene.act { $0.hold(.paused, at: $1) }
         #expect(scene.news == ["motion", "off"] && scene.whole.count == 1)
         scene.picture(isKeyframe: true)
         scene.move()
         scene.wait(60)
         #expect(scene.news.count == 2)
+        #expect(throws: RecordingEngine.Refusal.isPaused) { try scene.engine.trigger(at: scene.now) }
+        #expect(throws: RecordingEngine.Refusal.isPaused) { try scene.engine.replay(nil, at: scene.now) }
+        scene.act { $0.hold(.off, at: $1) }
         #expect(throws: RecordingEngine.Refusal.isOff) { try scene.engine.trigger(at: scene.now) }
         #expect(throws: RecordingEngine.Refusal.isOff) { try scene.engine.replay(nil, at: scene.now) }
-        scene.act { $0.resume(at: $1) }
+        scene.act { $0.release(.off, at: $1) }
+        scene.act { $0.release(.paused, at: $1) }
         scene.picture(isKeyframe: true)
         scene.move()
         #expect(scene.news.count == 2, "it has changed while nobody looked")
@@ -170,7 +174,7 @@ import Time
         #expect(scene.engine.state(at: scene.now) == .blind)
         scene.rest(for: 30)
         #expect(scene.engine.state(at: scene.now) == .armed)
-        scene.act { $0.pause(at: $1) }
+        scene.act { $0.hold(.paused, at: $1) }
         #expect(scene.engine.state(at: scene.now) == .paused)
     }
 }

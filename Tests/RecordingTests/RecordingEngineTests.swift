@@ -125,15 +125,36 @@ import Time
         var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.wait(1)
-        scene.act { $0.pause(at: $1) }
+        scene.act { $0.hold(.paused, at: $1) }
         #expect(scene.whole == [1000])
         scene.picture(isKeyframe: true)
         #expect(!scene.isOpen)
         let requests = scene.keyframeRequests
-        scene.act { $0.resume(at: $1) }
+        scene.act { $0.release(.paused, at: $1) }
         #expect(scene.keyframeRequests == requests + 1)
         scene.picture(isKeyframe: true)
         #expect(scene.isOpen)
+    }
+
+    /// Neither a pause nor its end moves the switch, and the other way round.
+    @Test func theSwitchHoldsWhoeverResumes() {
+        var scene = EngineScene()
+        scene.picture(isKeyframe: true)
+        scene.act { $0.hold(.off, at: $1) }
+        #expect(scene.whole.count == 1 && scene.engine.state(at: scene.now) == .off)
+        scene.act { $0.hold(.paused, at: $1) }
+        scene.act { $0.release(.paused, at: $1) }
+        scene.picture(isKeyframe: true)
+        #expect(!scene.isOpen && scene.engine.state(at: scene.now) == .off)
+        scene.act { $0.hold(.paused, at: $1) }
+        let requests = scene.keyframeRequests
+        scene.act { $0.release(.off, at: $1) }
+        scene.picture(isKeyframe: true)
+        #expect(!scene.isOpen && scene.engine.state(at: scene.now) == .paused)
+        #expect(scene.keyframeRequests == requests)
+        scene.act { $0.release(.paused, at: $1) }
+        scene.picture(isKeyframe: true)
+        #expect(scene.isOpen && scene.keyframeRequests == requests + 1)
     }
 
     /// The keyframe for a cut may come while a person pauses.
@@ -141,10 +162,10 @@ import Time
         var scene = EngineScene()
         scene.picture(isKeyframe: true)
         scene.act { $0.cut(at: $1) }
-        scene.act { $0.pause(at: $1) }
+        scene.act { $0.hold(.paused, at: $1) }
         scene.picture(isKeyframe: true)
         let requests = scene.keyframeRequests
-        scene.act { $0.resume(at: $1) }
+        scene.act { $0.release(.paused, at: $1) }
         #expect(scene.keyframeRequests == requests + 1)
     }
 

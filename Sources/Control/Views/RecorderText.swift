@@ -10,6 +10,7 @@ extension RecorderSnapshot {
         case .blind: return "waiting for a clip by command, as one has just ended, \(whole)"
         case .waiting: return "waiting for a picture, \(whole)"
         case .paused: return "paused, \(whole)"
+        case .off: return "switched off, \(whole)"
         case .blocked: return "blocked (\(problem ?? "unknown")), \(whole)"
         }
     }

@@ -20,7 +20,7 @@ struct Record: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The first file, NAME.webm. Without it, files are named by broadcast and date. Or what recorders that run are to do: "
-                + "pause, resume, cut (go on in another file), trigger (begin a clip) or status; or list: show the recordings of a folder.",
+                + "pause, resume, cut (go on in another file), trigger (begin a clip), off (record nothing until \"on\"), on or status; or list: show the recordings of a folder.",
             valueName: "file|action"
         )
     )
@@ -28,6 +28,9 @@ struct Record: ParsableCommand {
 
     @Flag(help: "Print the status or the list as JSON, an object for each recorder or recording.")
     var json = false
+
+    @Flag(help: "With off, pause the broadcast as well, so that nobody sees the screen; with on, go on with both.")
+    var strict = false
 
     @Option(help: ArgumentHelp("Folder of the files.", valueName: "folder"))
     var to: String?
@@ -48,6 +51,9 @@ struct Record: ParsableCommand {
         if json, action != .status, action != .list {
             throw ValidationError("--json is for \"oriel record status\" and \"oriel record list\".")
         }
+        if strict, action != .off, action != .on {
+            throw ValidationError("--strict is for \"oriel record off\" and \"oriel record on\".")
+        }
         if let action, to != nil && action != .list || events != nil || !recording.isEmpty || video.settings != nil {
             throw ValidationError(
                 "a recorder that runs keeps the options of its start: give --name or --dir with \(action) alone."
@@ -61,7 +67,7 @@ struct Record: ParsableCommand {
     }
 
     func run() throws {
-        if let action { return try action.run(broadcast, in: to, json: json) }
+        if let action { return try action.run(broadcast, in: to, json: json, isStrict: strict) }
         if let file, access(file, F_OK) == 0 {
             throw Failure(.failed, "there is a file \(file) already: give another name")
         }

@@ -1,22 +1,28 @@
 import Control
+import FrameBridge
 import Helpers
 import JSON
 import Recording
 
 /// What is asked of the recorders that run.
 enum RecordAction: String, CaseIterable {
-    case pause, resume, cut, trigger, status, list
+    case pause, resume, cut, trigger, off, on, status, list
 
-    /// - Parameter folder: of the recordings; the present one if nil.
-    func run(_ broadcast: BroadcastOptions, in folder: String?, json: Bool) throws {
-        guard let request else { return try list(folder ?? ".", json: json) }
-        let recorders = try Recorders(of: try broadcast.directory()).ask(for: request)
+    /// - Parameters:
+    ///   - folder: of the recordings; the present one if nil.
+    ///   - isStrict: whether the switch is that of the picture too.
+    func run(_ broadcast: BroadcastOptions, in folder: String?, json: Bool, isStrict: Bool) throws {
+        if self == .list { return try list(folder ?? ".", json: json) }
+        let directory = try broadcast.directory()
+        guard let request else {
+            return try directory.switchRecording(isOff: self == .off, broadcast, isStrict: isStrict)
+        }
+        let recorders = try Recorders(of: directory).ask(for: request)
         switch self {
         case .pause, .cut: Console.print(recorders.compactMap(\.lastPath))
-        case .resume, .trigger: break
         case .status where json: Console.emit(try recorders.map { try $0.printableJSONLine() + "\n" }.joined())
         case .status: Console.print(recorders.map(\.sentence))
-        case .list: break
+        default: break
         }
     }
 
@@ -30,7 +36,7 @@ enum RecordAction: String, CaseIterable {
         }
     }
 
-    /// Nil if no recorder is asked.
+    /// Nil for the list and the switch.
     private var request: RecorderRequest? {
         switch self {
         case .pause: .pause
@@ -38,7 +44,20 @@ enum RecordAction: String, CaseIterable {
         case .cut: .cut
         case .trigger: .trigger
         case .status: .status
-        case .list: nil
+        case .off, .on, .list: nil
+        }
+    }
+}
+
+extension BridgeDirectory {
+    /// A recorder that starts meanwhile finds the switch. The broadcast is paused even if a recorder does not answer.
+    fileprivate func switchRecording(isOff: Bool, _ broadcast: BroadcastOptions, isStrict: Bool) throws {
+        try setRecording(isOff: isOff)
+        let answer = Result { () throws(ControlError) in _ = try Recorders(of: self).ask(for: isOff ? .off : .on) }
+        if isStrict { try CaptureControl.ask(broadcast, for: isOff ? .pause : .resume) }
+        do throws(ControlError) { try answer.get() } catch {
+            // The switch is for the next ones.
+            guard case .noRecorder = error else { throw error }
         }
     }
 }

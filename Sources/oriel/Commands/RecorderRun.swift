@@ -17,6 +17,8 @@ extension RecorderProcessSettings {
         let connector = try FeedConnectorSettings(for: self).start()
         let place = try ProcessFolder(.recorder, in: directory)
         let listener = try place.listen()
+        let isOff = directory.isRecordingOff
+        if isOff { Console.note("the recordings of this broadcast are switched off: begin with \"oriel record on\"") }
         let requests = try RecorderRequests(of: "the recorder")
         let log = try EventLog(path: events)
         defer { log.close() }
@@ -33,6 +35,7 @@ extension RecorderProcessSettings {
             broadcast: name,
             base: base,
             keeping: isSupervised ? goesOn ? .goOn : .begin : .none,
+            isOff: isOff,
             requests: requests,
             connector: connector,
             showsProgress: !isSupervised && Console.hasTerminal

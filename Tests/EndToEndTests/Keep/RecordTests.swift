@@ -182,6 +182,51 @@ extension Keep {
             counter.stop()
         }
 
+        /// Also for a recorder that starts while it is off.
+        @Test func theSwitchHoldsForAllRecorders() throws {
+            let scene = try RecordScene()
+            let counter = try draw("counter", on: scene.server, "--fps", "30")
+            let recorder = try scene.record("--replay", "10s")
+            func does(_ words: String...) throws -> Bool { try scene.broadcast.record(words).code == 0 }
+            func state() throws -> String { try scene.broadcast.record(["status"]).output }
+            #expect(try does("off"))
+            #expect(try state() == "switched off, 0 files are whole\n")
+            #expect(try does("resume"))
+            #expect(try state() == "switched off, 0 files are whole\n")
+            let refusal = try scene.broadcast.record(["trigger"])
+            #expect(refusal.code != 0 && refusal.errorOutput.contains("oriel record on"))
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+            let another = try scene.record([], isQuiet: true)
+            #expect(another.errorOutput.contains("switched off"))
+            #expect(try state() == "switched off, 0 files are whole\n")
+            #expect(scene.files.isEmpty)
+            #expect(try does("on"))
+            try another.wait(until: "it records") { another.errorOutput.contains("recording into") }
+            another.kill(SIGINT)
+            #expect(try another.wait() == .code(0))
+            #expect(try does("off") && does("on"), "without a recorder")
+            counter.stop()
+        }
+
+        @Test func theStrictSwitchPausesTheBroadcast() throws {
+            let scene = try RecordScene()
+            let recorder = try scene.record()
+            func condition() throws -> String { try scene.broadcast.run("status").output }
+            #expect(try scene.broadcast.record(["off", "--strict"]).code == 0)
+            #expect(try condition().hasPrefix("paused"))
+            try recorder.wait(until: "the file is whole") { recorder.outputLines.count == 1 }
+            #expect(try scene.broadcast.run("resume").code == 0)
+            usleep(1_000_000)
+            #expect(scene.files.count == 1, "the switch is still off")
+            #expect(try scene.broadcast.record(["off", "--strict"]).code == 0)
+            #expect(try scene.broadcast.record(["on", "--strict"]).code == 0)
+            #expect(try !condition().hasPrefix("paused"))
+            try recorder.wait(until: "it goes on") { scene.files.count == 2 }
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+        }
+
         /// Invariant: paused.
         @Test func aPauseIsInNoFile() throws {
             let scene = try RecordScene()
