@@ -11,6 +11,8 @@ package struct AccessEngine: Sendable {
         package var patience = Duration.seconds(30)
         /// People who need not knock.
         package var guests: [Guest] = []
+        /// Of everybody who is let in, beside that to speak.
+        package var rights: Rights = .watch
         package var talk = TalkPolicy.off
         /// The number of voices heard at once, within `Floor.placeLimits`.
         package var speakers = 1
@@ -61,6 +63,8 @@ package struct AccessEngine: Sendable {
     }
 
     private let asks: Bool
+    /// Of everybody who is let in, beside that to speak.
+    package let newcomerRights: Rights
     let talk: TalkPolicy
     private var lobby: Lobby
     private var guests: Guests
@@ -73,7 +77,7 @@ package struct AccessEngine: Sendable {
     private var outputs: [Output] = []
 
     package init(_ settings: Settings) {
-        (asks, talk) = (settings.asks, settings.talk)
+        (asks, newcomerRights, talk) = (settings.asks, settings.rights, settings.talk)
         floor = Floor(places: settings.speakers)
         lobby = Lobby(patience: settings.patience, countingFrom: settings.firstKnock)
         guests = Guests(settings.guests)
@@ -155,7 +159,7 @@ package struct AccessEngine: Sendable {
     /// - Parameter canSpeak: whether it sends sound that is taken.
     package mutating func begin(_ id: ParticipantID, canSpeak: Bool = true, guest key: GuestKey? = nil) {
         if bearers[id] == nil {
-            let rights: Rights = talk == .on && canSpeak ? [.watch, .talk] : .watch
+            let rights = newcomerRights.union(talk == .on && canSpeak ? .talk : [])
             bearers[id] = Bearer(grant: Grant(rights: rights), canSpeak: canSpeak)
         }
         guard let key else { return }

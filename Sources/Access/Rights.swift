@@ -10,6 +10,8 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let watch = Rights(rawValue: 1 << 0)
     /// To be heard at the speakers here.
     package static let talk = Rights(rawValue: 1 << 1)
+    /// To keep what was shown: to begin clips and replays, and to change what makes a clip.
+    package static let record = Rights(rawValue: 1 << 2)
 }
 
 /// Rights with an end.

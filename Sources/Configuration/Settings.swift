@@ -47,6 +47,8 @@ package struct AccessSettings: Codable, Equatable, Sendable {
     package var accept = AcceptPolicy.all
     /// Seconds.
     package var answerTimeout = 30
+    /// Whether viewers may begin clips and replays, and change what makes a clip.
+    package var viewersRecord = false
 
     package init() {}
 }
@@ -207,7 +209,7 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     package var reservedBytes: UInt64 = 0
     /// Of a sender for this recorder alone; nil if that of others will do.
     package var video: VideoSettings?
-    /// Nil if everything is recorded, or clips are begun by command alone.
+    /// Nil if everything is recorded.
     package var clips: ClipSettings?
     /// Seconds that are kept in memory for a replay; nil for none.
     package var replaySeconds: Int?
@@ -224,21 +226,6 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     package init(of broadcast: String, name: String, into folder: String) {
         (self.broadcast, self.name, self.folder) = (broadcast, name, folder)
     }
-}
-
-/// The clips of a recorder.
-package struct ClipSettings: Codable, Equatable, Sendable {
-    /// 1 to 10; nil for clips by command alone.
-    package var sensitivity: Int?
-    /// In the words of the command line; the whole picture if empty.
-    package var zones: [String] = []
-    package var initialSeconds = 10
-    package var augmentationSeconds = 5
-    package var maximumSeconds = 30
-    package var blindSeconds = 30
-    package var preRollSeconds = 5
-
-    package init() {}
 }
 
 /// Of the process that connects a recorder to senders.

@@ -1,6 +1,8 @@
+package import Media
+
 /// A command for a recorder: one JSON object on one line, such as `{"cut":{}}`. The reply is its status after that.
 package enum RecorderRequest: ControlRequest, Equatable {
-    package static let limit = 4096
+    package static let limit = 8192
 
     case status
     /// Ends the file, and begins none.
@@ -14,6 +16,10 @@ package enum RecorderRequest: ControlRequest, Equatable {
     /// Records silence from now on.
     case mute
     case unmute
+    /// Writes other clips from now on; everything if nil.
+    ///
+    /// - `version`: of the settings that are to be changed, as the status has it; nil for any.
+    case change(clips: ClipSettings?, version: Int?)
     /// Begins a clip, or makes the one that is written longer.
     case trigger
     /// Writes the last seconds into a file; nil for all that is kept. The reply has its name in `lastFile`.
@@ -57,6 +63,12 @@ package struct RecorderSnapshot: Codable, Sendable, Equatable {
     package var files = 0
     /// Whether it records silence.
     package var muted = false
+    /// Absent if everything is recorded.
+    package var clips: ClipSettings?
+    /// What is kept in memory for a replay; absent for nothing.
+    package var replayS: Int?
+    /// Counts the changes of its settings.
+    package var version = 1
     /// Why nothing can be written; absent if it can.
     package var problem: String?
 
@@ -64,6 +76,3 @@ package struct RecorderSnapshot: Codable, Sendable, Equatable {
         (self.pid, self.state, self.folder) = (pid, state, folder)
     }
 }
-
-package typealias RecorderReply = Reply<RecorderSnapshot>
-package typealias RecorderRequests = RequestQueue<RecorderRequest, RecorderSnapshot>

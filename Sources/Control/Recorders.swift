@@ -41,3 +41,6 @@ package struct Recorders {
         return (reports, problem)
     }
 }
+
+package typealias RecorderReply = Reply<RecorderSnapshot>
+package typealias RecorderRequests = RequestQueue<RecorderRequest, RecorderSnapshot>

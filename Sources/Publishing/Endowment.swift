@@ -27,6 +27,8 @@ struct Endowment: ~Copyable {
     let relays: Relays
     let people: People
     let status: WebStatus
+    /// For viewers.
+    let recorders: RecorderDesk
     /// For commands; nil if they cannot reach this sender.
     let listener: LocalListener?
     let kinds: CallKinds
@@ -70,11 +72,12 @@ struct Endowment: ~Copyable {
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
         let voices = settings.talk.ring(in: folder)
-        let status = WebStatus(hearsViewers: voices != nil)
+        let status = WebStatus(hearsViewers: voices != nil, viewersRecord: settings.access.viewersRecord)
+        let recorders = RecorderDesk()
         let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon)
         let served =
             try listens
-            ? WebSettings(web, token: token, certificate, relays.secret, snapshots, status) : nil
+            ? WebSettings(web, token: token, certificate, relays.secret, snapshots, recorders, status) : nil
         let people = try People(settings, token: token, into: voices)
         ends.add { people.asker?.close() }
         let kinds = CallKinds(web: served, settings.introduction, sdp: settings.plain.sdp)
@@ -94,6 +97,7 @@ struct Endowment: ~Copyable {
         (self.settings, self.directory, self.log, self.events) = (settings, directory, log, events)
         self.rendered = rendered
         (self.relays, self.people, self.status, self.kinds) = (relays, people, status, kinds)
+        self.recorders = recorders
     }
 
     /// Makes the folder or the socket that commands need. If that fails, as on a full disk, the sender takes no commands.

@@ -50,7 +50,7 @@ struct Publisher: ~Copyable {
         try calls.begin(endowment.calls, receiver: rendered.receiver)
         let directory = endowment.directory
         let hasCalls = !endowment.calls.isEmpty
-        let feeds = RecordingFeeds(media, sinks: sinks) { isRecorded in
+        let feeds = RecordingFeeds(media, sinks: sinks, at: endowment.recorders) { isRecorded in
             status.note(isRecorded: isRecorded)
         } reader: {
             try FrameReader(directory: directory)

@@ -1,5 +1,6 @@
 import Control
 import Glibc
+import Media
 import Posix
 import Time
 
@@ -14,13 +15,36 @@ extension Recorder {
                 } else {
                     self.waiting.append(waiting)
                 }
-            } catch let refusal as RecordingEngine.Refusal {
-                waiting.answer(.refused(reason: refusal.rawValue))
             } catch {
-                waiting.answer(
-                    .refused(reason: "it cannot be written (\((error as? SystemError)?.reason ?? "\(error)"))")
-                )
+                waiting.answer(.refused(reason: Self.refusal(error).reason))
             }
+        }
+    }
+
+    /// Answers a viewer's command, which came by the sender. That may have been taken over, so it can neither end a recording nor remove one.
+    mutating func answer(_ request: RecorderRequest, _ number: UInt64, at now: Instant) -> FeedAnswer {
+        do {
+            switch request {
+            case .status, .trigger, .change: break
+            case .replay:
+                guard now >= replays.earliest else { throw RecorderRefusal.tooOften }
+                replays.note(at: now)
+            case .pause, .resume, .off, .on, .cut, .mute, .unmute: throw RecorderRefusal.forbidden
+            }
+            _ = try perform(request, at: now)
+            perform()
+            return FeedAnswer(to: number, by: snapshot)
+        } catch {
+            return FeedAnswer(to: number, Self.refusal(error).cause, by: snapshot)
+        }
+    }
+
+    private static func refusal(_ error: any Error) -> (reason: String, cause: RecorderRefusal) {
+        switch error {
+        case let refusal as RecorderRefusal: (refusal.reason, refusal)
+        case let problem as FieldProblem: ("\(problem)", .field)
+        case let error as SystemError: ("it cannot be written (\(error.reason))", .unwritable)
+        default: ("it cannot be written (\(error))", .unwritable)
         }
     }
 
@@ -42,6 +66,12 @@ extension Recorder {
         case .cut:
             engine.cut(at: now)
             return !engine.isWriting
+        case .change(let clips, let version):
+            if let version, version != self.version { throw RecorderRefusal.changed }
+            if let problem = clips?.problem { throw problem }
+            try engine.change(clips, at: now)
+            self.version += 1
+            try keepState()
         case .trigger: try engine.trigger(at: now)
         case .replay(let seconds):
             tellWhole(try save(engine.replay(seconds.map { .seconds($0) }, at: now)))
@@ -61,12 +91,18 @@ extension Recorder {
 
     private func keepState() throws(SystemError) {
         if kept == .none { return }
-        try folder.keep(KeptState(isPaused: engine.holds.contains(.paused), isMuted: engine.isMuted), of: broadcast)
+        var state = KeptState(isPaused: engine.holds.contains(.paused), isMuted: engine.isMuted)
+        if version > 1 { state.change = KeptState.Change(clips: engine.settings.clips, version: version) }
+        try folder.keep(state, of: broadcast)
     }
 
     mutating func restore(_ state: KeptState) {
         if state.isPaused { engine.hold(.paused, at: MonotonicClock.now()) }
         engine.isMuted = state.isMuted
+        guard let change = state.change, change.clips?.problem == nil else { return }
+        // No clip is written yet.
+        try? engine.change(change.clips, at: MonotonicClock.now())
+        version = change.version
     }
 
     /// Writes a file in one go. Returns its name.
@@ -97,7 +133,9 @@ extension Recorder {
         var snapshot = RecorderSnapshot(pid: getpid(), state: state, folder: folder.path)
         (snapshot.file, snapshot.bytes) = (current, engine.bytes)
         snapshot.lengthS = (engine.length / .milliseconds(1)).rounded() / 1000
-        snapshot.muted = engine.isMuted
+        (snapshot.muted, snapshot.version) = (engine.isMuted, version)
+        snapshot.clips = engine.settings.clips
+        snapshot.replayS = engine.settings.replay.map { Int($0 / .seconds(1)) }
         (snapshot.lastFile, snapshot.files) = (lastFile, files)
         snapshot.problem = state == .blocked ? problem?.reason : nil
         return snapshot

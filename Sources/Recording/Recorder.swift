@@ -42,6 +42,10 @@ package struct Recorder: ~Copyable {
     var current: String?
     var lastFile: String?
     var files = 0
+    /// Of the settings.
+    var version = 1
+    /// Of replays that viewers ask for.
+    var replays = RateLimit(interval: .seconds(10), from: .start)
     /// The clips of this recorder, and the whole files of the last one.
     var clips = 0
     private var clipFiles: [String] = []
@@ -148,8 +152,16 @@ package struct Recorder: ~Copyable {
     private mutating func receive() {
         guard var feed = self.feed.take() else { return }
         let now: Instant = MonotonicClock.now()
+        var questions: [(request: RecorderRequest, number: UInt64)] = []
         do {
-            try feed.receive { engine.take($0, at: now) }
+            try feed.receive { message in
+                if case .question(let request, let number) = message {
+                    questions.append((request, number))
+                } else {
+                    engine.take(message, at: now)
+                }
+            }
+            for question in questions { try feed.send(answer(question.request, question.number, at: now)) }
             self.feed = consume feed
         } catch {
             engine.feedEnded()

@@ -1,5 +1,6 @@
 import Containers
-import Control
+package import Control
+package import Media
 package import Time
 
 // Clips, and what is kept in memory for them.
@@ -12,22 +13,26 @@ extension RecordingEngine {
         let end: WebMEnd
     }
 
-    package enum Refusal: String, Error {
-        case recordsAll = "this recorder writes everything: start one with --replay or --on-change"
-        case keepsNothing = "this recorder keeps nothing for a replay: start one with --replay"
-        case isPaused = "recording is paused: give \"oriel record resume\" first"
-        case isOff = "recording is switched off: give \"oriel record on\" first"
-        case isEmpty = "there is no picture yet"
+    mutating func beginMemory() {
+        clips = settings.clips.map { ClipTrigger(ClipTrigger.Times($0)) }
+        preRoll = .seconds(settings.clips?.preRollS ?? 0)
+        watch = settings.clips.flatMap { ChangeWatch($0) }
+        // A change that waits to become a tick is that much older when it counts.
+        let least = preRoll + (watch == nil ? .zero : ChangeWatch.patience)
+        let time = max(least, settings.replay ?? .zero)
+        guard settings.clips != nil || settings.replay != nil else { return memory = nil }
+        if memory == nil { memory = FeedMemory(of: time, longestGap: Self.longestGap) } else { memory?.time = time }
     }
 
-    mutating func beginMemory() {
-        guard settings.clips != nil || settings.replay != nil else { return }
-        let clips = settings.clips ?? Clips()
-        (self.clips, preRoll) = (ClipTrigger(clips.times), clips.preRoll)
-        watch = clips.motion.map { ChangeWatch($0.sensitivity, zones: $0.zones) }
-        // A change that waits to become a tick is that much older when it counts.
-        let least = preRoll + (clips.motion == nil ? .zero : ChangeWatch.patience)
-        memory = FeedMemory(of: max(least, settings.replay ?? .zero), longestGap: Self.longestGap)
+    /// Writes other clips from now on; everything if nil. What is in memory stays there.
+    package mutating func change(_ clips: ClipSettings?, at now: Instant) throws(RecorderRefusal) {
+        guard clips != settings.clips else { return }
+        if self.clips?.isRunning ?? false { throw .busy }
+        finish(at: now)
+        settings.clips = clips
+        beginMemory()
+        watch?.learn(from: now)
+        if isWanted { requestKeyframe(at: now) }
     }
 
     mutating func remember(_ picture: FeedPicture, _ bytes: [UInt8], at now: Instant) {
@@ -39,14 +44,14 @@ extension RecordingEngine {
     // MARK: - Clips
 
     /// Begins a clip, or makes the one that is written longer.
-    package mutating func trigger(at now: Instant) throws(Refusal) {
+    package mutating func trigger(at now: Instant) throws(RecorderRefusal) {
         guard clips != nil else { throw .recordsAll }
         try requireOn()
         follow(clips!.command(at: now))
     }
 
-    private func requireOn() throws(Refusal) {
-        if !isOn { throw holds.contains(.off) ? .isOff : .isPaused }
+    private func requireOn() throws(RecorderRefusal) {
+        if !isOn { throw holds.contains(.off) ? .off : .paused }
     }
 
     mutating func take(_ change: TileChange, at instant: Instant, now: Instant) {
@@ -96,18 +101,18 @@ extension RecordingEngine {
     /// The last time, as a file.
     ///
     /// - Parameter length: everything that is kept for it if nil.
-    package func replay(_ length: Duration?, at now: Instant) throws(Refusal) -> Replay {
+    package func replay(_ length: Duration?, at now: Instant) throws(RecorderRefusal) -> Replay {
         guard let kept = settings.replay, let memory else { throw .keepsNothing }
         try requireOn()
         let begin = now - min(length ?? kept, kept)
         let items = memory.items(from: begin)
         // After the end of a sender, nobody tells what a pause hides.
-        guard !isPaused, !needsKeyframe, case .picture(let first, let bytes)? = items.first else { throw .isEmpty }
+        guard !isPaused, !needsKeyframe, case .picture(let first, let bytes)? = items.first else { throw .empty }
         let start = max(first.shownAt, begin)
-        guard var file = newFile(with: first, bytes, from: start) else { throw .isEmpty }
+        guard var file = newFile(with: first, bytes, from: start) else { throw .empty }
         var writes = [OpenFile.Write.append(file.head, [])]
         for item in items { writes += file.add(item) }
-        guard let (last, end) = file.end(at: max(now, file.lastPicture)) else { throw .isEmpty }
+        guard let (last, end) = file.end(at: max(now, file.lastPicture)) else { throw .empty }
         return Replay(date: date(of: start), writes: writes + last, end: end)
     }
 }
@@ -118,5 +123,22 @@ extension OpenFile {
         case .picture(let picture, let bytes): add(picture, bytes)
         case .sound(let packet, let instant): add(sound: packet, at: instant)
         }
+    }
+}
+
+extension ClipTrigger.Times {
+    fileprivate init(_ clips: ClipSettings) {
+        self.init()
+        (initial, augmentation) = (.seconds(clips.initialS), .seconds(clips.augmentS))
+        (maximum, blind) = (.seconds(clips.longestS), .seconds(clips.blindS))
+    }
+}
+
+extension ChangeWatch {
+    /// Nil for clips by command alone.
+    fileprivate init?(_ clips: ClipSettings) {
+        guard let sensitivity = clips.sensitivity.flatMap({ MotionSensitivity($0) }) else { return nil }
+        let zones = clips.zones.map { MotionZone(x: $0.x, y: $0.y, width: $0.width, height: $0.height) }
+        self.init(sensitivity, zones: zones)
     }
 }

@@ -1,5 +1,6 @@
 package import Containers
 package import Control
+package import Media
 package import Time
 
 /// Decides what of a sender's feed goes into which file. Sans-IO: messages and instants come from outside, and actions go out.
@@ -40,27 +41,9 @@ package struct RecordingEngine {
         /// Shown by players.
         package var title = ""
         /// Nil to record everything.
-        package var clips: Clips?
+        package var clips: ClipSettings?
         /// Kept in memory for `replay`; nil for nothing.
         package var replay: Duration?
-
-        package init() {}
-    }
-
-    package struct Clips: Equatable, Sendable {
-        package var times = ClipTrigger.Times()
-        /// Of a clip before what it was begun for.
-        package var preRoll = Duration.seconds(5)
-        /// Nil for clips by command alone.
-        package var motion: Motion?
-
-        package init() {}
-    }
-
-    package struct Motion: Equatable, Sendable {
-        package var sensitivity = MotionSensitivity.medium
-        /// The whole picture if empty.
-        package var zones: [MotionZone] = []
 
         package init() {}
     }
@@ -75,7 +58,7 @@ package struct RecordingEngine {
     /// A request for a keyframe may be lost.
     static let requestTime = Duration.seconds(2)
 
-    let settings: Settings
+    var settings: Settings
     /// The date of `Instant.start`, in seconds since 1970, UTC. It moves when a person sets the clock, or the machine sleeps.
     package var epoch: Double
     var file: OpenFile?
@@ -199,6 +182,7 @@ package struct RecordingEngine {
         case .dropped(let count):
             needsKeyframe = true
             actions.append(.tell(.dropped(count)))
+        case .question: break
         }
     }
 

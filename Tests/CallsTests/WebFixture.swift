@@ -27,6 +27,7 @@ final class WebFixture: Sendable {
     let call: WebCall
     let status: WebStatus
     let picture = Picture()
+    let recorders = RecorderDesk()
     let log: Log
     private let service: WebService
     private let server: HTTPServer
@@ -60,11 +61,13 @@ final class WebFixture: Sendable {
         limits: HTTPLimits = HTTPLimits(),
         proxies: [AddressRange] = [],
         talk: TalkPolicy = .off,
+        viewersRecord: Bool = false,
         access: AccessControl? = nil
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
         var settings = AccessEngine.Settings()
         settings.talk = talk
+        if viewersRecord { settings.rights.insert(.record) }
         let access = access ?? AccessControl(settings, token: token, viewerLimit: viewerLimit)
         self.access = access
         let status = WebStatus(hearsViewers: access.talk != .off)
@@ -110,7 +113,7 @@ final class WebFixture: Sendable {
             }
         }
         let address = ListenAddress(host: "127.0.0.1", port: 0)
-        var web = WebSettings(listen: address, snapshots: snapshots, status: status)
+        var web = WebSettings(listen: address, snapshots: snapshots, recorders: recorders, status: status)
         (web.names, web.origins, web.iceServerLinks) = (names, origins, { Self.links })
         service = WebService(web, call: call)
         listener = try server.listen(on: address, respond: service.respond)

@@ -161,6 +161,7 @@ import Testing
         ("/playback.js", "text/javascript"), ("/sender.js", "text/javascript"), ("/doubt.js", "text/javascript"),
         ("/time.js", "text/javascript"),
         ("/statistics.js", "text/javascript"), ("/sound.js", "text/javascript"), ("/talk.js", "text/javascript"),
+        ("/record.js", "text/javascript"),
         ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),
     ])

@@ -10,7 +10,7 @@ import Time
             (0..<Int.random(in: range, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
         }
         func instant() -> Instant { Instant(nanoseconds: .random(in: 0...UInt64.max, using: &random)) }
-        switch Int.random(in: 0..<7, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
         case 0: return .begin(version: FeedMessage.version, offersSound: .random(using: &random))
         case 1:
             let picture = FeedPicture(
@@ -33,6 +33,15 @@ import Time
                 change[.random(in: 0..<columns, using: &random), .random(in: 0..<rows, using: &random)] = true
             }
             return .changed(change, at: instant())
+        case 6:
+            let requests: [RecorderRequest] = [
+                .status, .trigger, .replay(seconds: 20), .replay(seconds: nil), .change(clips: nil, version: 3),
+                .change(clips: ClipSettings(), version: nil),
+            ]
+            return .question(
+                requests.randomElement(using: &random)!,
+                number: .random(in: 0...UInt64.max, using: &random)
+            )
         default: return .dropped(.random(in: 0...10_000, using: &random))
         }
     }

@@ -130,7 +130,7 @@ import Time
             """#
         let recorder = #"""
             {"bytes":4096,"file":"c.webm","files":2,"folder":"/films","last_file":"b.webm","length_s":12.5,\#
-            "muted":false,"pid":11,"state":"recording"}
+            "muted":false,"pid":11,"state":"recording","version":1}
             """#
         let line = try Self.snapshot.printableJSONLine()
         #expect(

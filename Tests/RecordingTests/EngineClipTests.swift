@@ -1,5 +1,6 @@
 import Containers
 import Control
+import Media
 import TestSupport
 import Testing
 import Time
@@ -9,11 +10,9 @@ import Time
 @Suite struct EngineClipTests {
     private static func clips(motion: Bool = true, replay: Duration? = nil) -> EngineScene {
         var settings = RecordingEngine.Settings()
-        if motion {
-            var clips = RecordingEngine.Clips()
-            clips.motion = RecordingEngine.Motion()
-            settings.clips = clips
-        }
+        var clips = ClipSettings()
+        if motion { clips.sensitivity = 5 }
+        settings.clips = clips
         settings.replay = replay
         return EngineScene(settings)
     }
@@ -77,7 +76,7 @@ import Time
         scene.rest(for: 10)
         scene.take(.horizon(scene.now))
         scene.take(.paused(true, since: scene.now))
-        #expect(throws: RecordingEngine.Refusal.isEmpty) { try scene.engine.replay(nil, at: scene.now) }
+        #expect(throws: RecorderRefusal.empty) { try scene.engine.replay(nil, at: scene.now) }
         try scene.act { try $0.trigger(at: $1) }
         #expect(!scene.isOpen)
         scene.wait(2)
@@ -114,7 +113,7 @@ import Time
         scene.rest(for: 10)
         _ = try scene.engine.replay(nil, at: scene.now)
         scene.act { engine, _ in engine.feedEnded() }
-        #expect(throws: RecordingEngine.Refusal.isEmpty) { try scene.engine.replay(nil, at: scene.now) }
+        #expect(throws: RecorderRefusal.empty) { try scene.engine.replay(nil, at: scene.now) }
         scene.move()
         #expect(!scene.isOpen)
     }
@@ -139,11 +138,11 @@ import Time
         scene.move()
         scene.wait(60)
         #expect(scene.news.count == 2)
-        #expect(throws: RecordingEngine.Refusal.isPaused) { try scene.engine.trigger(at: scene.now) }
-        #expect(throws: RecordingEngine.Refusal.isPaused) { try scene.engine.replay(nil, at: scene.now) }
+        #expect(throws: RecorderRefusal.paused) { try scene.engine.trigger(at: scene.now) }
+        #expect(throws: RecorderRefusal.paused) { try scene.engine.replay(nil, at: scene.now) }
         scene.act { $0.hold(.off, at: $1) }
-        #expect(throws: RecordingEngine.Refusal.isOff) { try scene.engine.trigger(at: scene.now) }
-        #expect(throws: RecordingEngine.Refusal.isOff) { try scene.engine.replay(nil, at: scene.now) }
+        #expect(throws: RecorderRefusal.off) { try scene.engine.trigger(at: scene.now) }
+        #expect(throws: RecorderRefusal.off) { try scene.engine.replay(nil, at: scene.now) }
         scene.act { $0.release(.off, at: $1) }
         scene.act { $0.release(.paused, at: $1) }
         scene.picture(isKeyframe: true)
@@ -157,10 +156,43 @@ import Time
 
     @Test func whoRecordsEverythingHasNoClips() {
         var scene = EngineScene()
-        #expect(throws: RecordingEngine.Refusal.recordsAll) { try scene.engine.trigger(at: scene.now) }
-        #expect(throws: RecordingEngine.Refusal.keepsNothing) { try scene.engine.replay(nil, at: scene.now) }
+        #expect(throws: RecorderRefusal.recordsAll) { try scene.engine.trigger(at: scene.now) }
+        #expect(throws: RecorderRefusal.keepsNothing) { try scene.engine.replay(nil, at: scene.now) }
         scene.move()
         #expect(scene.news == [])
+    }
+
+    /// From everything to clips, to others, and back. What was in memory stays there.
+    @Test func clipsAreChangedWhole() throws {
+        var scene = EngineScene()
+        scene.picture(isKeyframe: true)
+        scene.rest(for: 10)
+        #expect(scene.isOpen)
+        var clips = ClipSettings()
+        clips.sensitivity = 10
+        scene.act { try? $0.change(clips, at: $1) }
+        #expect(!scene.isOpen && scene.whole.count == 1)
+        scene.picture(isKeyframe: true)
+        scene.rest(for: 10)
+        (clips.preRollS, clips.initialS) = (2, 4)
+        scene.act { try? $0.change(clips, at: $1) }
+        scene.rest(for: 6)
+        scene.move()
+        #expect(scene.isOpen)
+        #expect(throws: RecorderRefusal.busy) { try scene.engine.change(nil, at: scene.now) }
+        scene.rest(for: 10)
+        #expect(scene.whole.last == 6001, "two seconds before, and four after, with the picture of that instant")
+        scene.act { try? $0.change(nil, at: $1) }
+        scene.picture(isKeyframe: true)
+        #expect(scene.isOpen, "everything is written")
+        #expect(throws: RecorderRefusal.recordsAll) { try scene.engine.trigger(at: scene.now) }
+    }
+
+    @Test func theSameClipsAreNoChange() throws {
+        var scene = EngineScene()
+        scene.picture(isKeyframe: true)
+        scene.act { try? $0.change(nil, at: $1) }
+        #expect(scene.isOpen && scene.whole.isEmpty)
     }
 
     @Test func statesAreTold() throws {

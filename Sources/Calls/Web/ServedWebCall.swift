@@ -18,13 +18,19 @@ package struct WebSettings: Sendable {
     package var iceServerLinks: @Sendable () -> [String] = { [] }
     package var viewerLimit = 50
     package var snapshots: WebService.SnapshotSource
+    package var recorders: RecorderDesk
     /// For viewers; it counts them too.
     package var status: WebStatus
     /// Gets the server's port.
     package var opened: @Sendable (UInt16) -> Void = { _ in }
 
-    package init(listen: ListenAddress, snapshots: WebService.SnapshotSource, status: WebStatus) {
-        (self.listen, self.snapshots, self.status) = (listen, snapshots, status)
+    package init(
+        listen: ListenAddress,
+        snapshots: WebService.SnapshotSource,
+        recorders: RecorderDesk,
+        status: WebStatus
+    ) {
+        (self.listen, self.snapshots, self.recorders, self.status) = (listen, snapshots, recorders, status)
     }
 }
 

@@ -28,6 +28,7 @@ enum WebPage {
         case "/statistics.js": file(PackageResources.statistics_js, "text/javascript")
         case "/sound.js": file(PackageResources.sound_js, "text/javascript")
         case "/talk.js": file(PackageResources.talk_js, "text/javascript")
+        case "/record.js": file(PackageResources.record_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
         default: nil
         }

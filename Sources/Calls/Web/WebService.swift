@@ -17,12 +17,14 @@ package final class WebService: Sendable {
     private let origins: OriginGuard
     private let whep: WHEPEndpoint
     private let snapshots: SnapshotDesk
+    private let recorders: RecorderEndpoint
 
     package init(_ settings: WebSettings, call: WebCall) {
         (status, access) = (settings.status, call.access)
         origins = OriginGuard(names: settings.names, allowed: settings.origins)
         whep = WHEPEndpoint(call: call, status: status, iceServerLinks: settings.iceServerLinks)
         snapshots = SnapshotDesk(settings.snapshots)
+        recorders = RecorderEndpoint(settings.recorders)
     }
 
     /// Waits until nobody waits for a snapshot. Later requests for one are refused.
@@ -53,7 +55,12 @@ package final class WebService: Sendable {
         case _ where request.path.hasPrefix(Self.viewerPrefix):
             let report = whep.call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
             completion(report.map { Self.json($0.json) } ?? .sentence(.notFound, "there is no such session"))
-        default: whep.perform(request, completion)
+        default:
+            if let deed = RecorderEndpoint.deed(of: request.path) {
+                recorders.respond(to: request, deed, completion)
+            } else {
+                whep.perform(request, completion)
+            }
         }
     }
 
@@ -70,7 +77,8 @@ package final class WebService: Sendable {
         case _ where path.hasPrefix(viewerPrefix): [.GET, .HEAD]
         case "*": []
         default:
-            WHEPEndpoint.session(of: path)?.deed.methods ?? (WebPage.response(to: path) == nil ? nil : [.GET, .HEAD])
+            RecorderEndpoint.deed(of: path)?.methods ?? WHEPEndpoint.session(of: path)?.deed.methods
+                ?? (WebPage.response(to: path) == nil ? nil : [.GET, .HEAD])
         }
     }
 
@@ -85,8 +93,12 @@ package final class WebService: Sendable {
             let names = Self.names(methods)
             return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
         }
-        if Self.admittedPaths.contains(request.path), !isLetIn(request) {
+        let isAboutRecorders = RecorderEndpoint.deed(of: request.path) != nil
+        if isAboutRecorders || Self.admittedPaths.contains(request.path), !isLetIn(request) {
             return .sentence(.forbidden, "ask to be let in first", ["Oriel-Reason": "knock"])
+        }
+        if isAboutRecorders, !access.read({ $0.newcomerRights.contains(.record) }) {
+            return .sentence(.forbidden, "viewers may not record here", ["Oriel-Reason": "right"])
         }
         return nil
     }

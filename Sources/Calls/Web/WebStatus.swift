@@ -13,6 +13,8 @@ package final class WebStatus: Sendable {
         var viewers = 0
         /// True while a recorder keeps what is shown; nil otherwise.
         var recording: Bool?
+        /// True where viewers may command recorders; nil otherwise.
+        var record: Bool?
         /// Counts changes of the right to speak; nil where no viewer is heard.
         var talk: Int?
     }
@@ -22,7 +24,10 @@ package final class WebStatus: Sendable {
     private let content = Mutex(Content())
     private let lastWork = Mutex(SenderSnapshot.Work())
 
-    package init(hearsViewers: Bool = false) { change { $0.talk = hearsViewers ? 0 : nil } }
+    package init(hearsViewers: Bool = false, viewersRecord: Bool = false) {
+        change { $0.talk = hearsViewers ? 0 : nil }
+        if viewersRecord { change { $0.record = true } }
+    }
 
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 

@@ -1,3 +1,4 @@
+import JSON
 package import Media
 package import Time
 
@@ -31,6 +32,8 @@ package enum FeedMessage: Sendable, Equatable {
     case paused(Bool, since: Instant)
     /// The recorder was too slow, so that this many pictures were dropped. The next one is a keyframe.
     case dropped(Int)
+    /// A viewer's command, which the recorder answers with a `FeedAnswer` of this number.
+    case question(RecorderRequest, number: UInt64)
 
     package static let version: UInt8 = 1
     package static let headLength = 40
@@ -42,7 +45,7 @@ package enum FeedMessage: Sendable, Equatable {
 
     fileprivate enum Kind: UInt8 {
         case begin = 1
-        case picture, sound, horizon, paused, dropped, changed
+        case picture, sound, horizon, paused, dropped, changed, question
     }
 }
 
@@ -102,6 +105,9 @@ extension FeedMessage {
         case .dropped(let count):
             head.kind = .dropped
             head.number = UInt64(count)
+        case .question(_, let number):
+            head.kind = .question
+            (head.count, head.number) = (UInt32(content.count), number)
         }
         return head.bytes
     }
@@ -111,6 +117,8 @@ extension FeedMessage {
         switch self {
         case .picture(_, let bytes), .sound(let bytes, _): bytes
         case .changed(let change, _): change.bits
+        // Numbers can always be encoded.
+        case .question(let request, _): Array(try! request.jsonLine().utf8)
         case .begin, .horizon, .paused, .dropped: []
         }
     }
@@ -159,6 +167,7 @@ extension FeedMessage {
             case .picture: longestPicture
             case .sound: longestPacket
             case .changed: TileChange.mostBytes
+            case .question: RecorderRequest.limit
             case .begin, .horizon, .paused, .dropped: 0
             }
         }
@@ -187,6 +196,9 @@ extension FeedMessage {
             case .horizon: return .horizon(at)
             case .paused: return .paused(number == 1, since: at)
             case .dropped: return .dropped(Int(clamping: number))
+            case .question:
+                let request = try? RecorderRequest(jsonLine: String(decoding: content, as: UTF8.self))
+                return request.map { .question($0, number: number) }
             }
         }
     }

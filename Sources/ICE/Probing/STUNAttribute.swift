@@ -18,7 +18,9 @@ package struct STUNAttribute: Equatable, Sendable {
         Self(type: 0x000D, value: bytes(of: UInt64(seconds), 4))
     }
     /// Of the candidate that a check would make known, and the side that does not nominate (RFC 8445 §7.1).
-    package static func priority(_ priority: UInt32) -> Self { Self(type: 0x0024, value: bytes(of: UInt64(priority), 4)) }
+    package static func priority(_ priority: UInt32) -> Self {
+        Self(type: 0x0024, value: bytes(of: UInt64(priority), 4))
+    }
     package static func controlled(tieBreaker: UInt64) -> Self { Self(type: 0x8029, value: bytes(of: tieBreaker, 8)) }
 
     private static func bytes(of number: UInt64, _ count: Int) -> [UInt8] {

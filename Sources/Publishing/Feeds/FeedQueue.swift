@@ -34,7 +34,7 @@ struct FeedQueue {
         } else if byteCount > Self.mostBytes {
             switch message {
             case .sound, .changed: return false
-            case .begin, .picture, .horizon, .paused, .dropped: break
+            case .begin, .picture, .horizon, .paused, .dropped, .question: break
             }
         }
         push(message)

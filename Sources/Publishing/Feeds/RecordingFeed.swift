@@ -1,3 +1,4 @@
+import Calls
 import Control
 import FrameBridge
 import Media
@@ -21,6 +22,16 @@ final class RecordingFeed: MediaSink {
     private let waker = Mutex<(@Sendable () -> Void)?>(nil)
     private let thread = Mutex<Thread?>(nil)
 
+    /// Questions that wait for an answer at once, and how long they do: a replay may be large, and the disk slow.
+    private static let mostQuestions = 8
+    private static let questionTime = Duration.seconds(32)
+
+    private struct Question {
+        let number: UInt64
+        let deadline: Instant
+        let completion: RecorderDesk.Completion
+    }
+
     private struct State: ~Copyable {
         var pauses: BroadcastPauses
         var changes: ChangeReader
@@ -32,18 +43,21 @@ final class RecordingFeed: MediaSink {
         /// Whether the recorder wants anything now.
         var isOn = true
         var horizon: Instant?
+        /// Oldest first.
+        var questions: [Question] = []
+        var lastQuestion: UInt64 = 0
         var isClosed = false
         /// Whether the feed's thread waits until the connection takes more.
         var isWaiting = false
     }
 
-    /// Sends to a recorder from now on.
+    /// Sends to a recorder from `begin` on.
     ///
     /// - Parameters:
     ///   - socket: a non-blocking connection.
     ///   - broadcast: for its pauses and changes.
     ///   - changed: called when `isOn` has changed.
-    ///   - ended: called once, when the recorder has gone.
+    ///   - ended: called once after `begin`, when the recorder has gone.
     init(
         to socket: consuming sending FileDescriptor,
         _ media: SentMedia,
@@ -64,6 +78,10 @@ final class RecordingFeed: MediaSink {
             state.queue.append(.begin(version: FeedMessage.version, offersSound: media.offersSound()))
             look(&state, isThorough: true)
         }
+    }
+
+    /// Starts the feed's thread. Call it once.
+    func begin() throws(SystemError) {
         try thread.withLock { thread throws(SystemError) in thread = try Thread { [self] in run() } }
     }
 
@@ -76,6 +94,23 @@ final class RecordingFeed: MediaSink {
 
     /// Whether the recorder keeps what is shown now.
     var isOn: Bool { state.withLock { $0.isOn && !$0.isClosed } }
+
+    /// Asks the recorder for a viewer.
+    ///
+    /// - Parameter completion: called once, on any thread; with nil if it does not answer.
+    func ask(_ request: RecorderRequest, _ completion: @escaping RecorderDesk.Completion) {
+        let isAsked = state.withLock { state in
+            guard !state.isClosed, state.questions.count < Self.mostQuestions else { return false }
+            state.lastQuestion += 1
+            let deadline = MonotonicClock.now() + Self.questionTime
+            state.questions.append(Question(number: state.lastQuestion, deadline: deadline, completion: completion))
+            state.queue.append(.question(request, number: state.lastQuestion))
+            flush(&state)
+            return true
+        }
+        // The feed's thread waits until the deadline of another question, or for none.
+        if isAsked { wake.set() } else { completion(nil) }
+    }
 
     /// The broadcast's condition has changed.
     func look() {
@@ -173,22 +208,42 @@ final class RecordingFeed: MediaSink {
 
     private func run() {
         var items = [PollItem(wake.raw), PollItem(socket.raw)]
-        var requests = [UInt8](repeating: 0, count: 64)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        var decoder = FeedRequestDecoder()
         while true {
-            let (isClosed, isBlocked) = state.withLock { state in
+            let (isClosed, isBlocked, deadline) = state.withLock { state in
                 drain(&state)
                 state.isWaiting = !state.queue.isEmpty
-                return (state.isClosed, state.isWaiting)
+                return (state.isClosed, state.isWaiting, state.questions.first?.deadline)
             }
             if isClosed { break }
             items[1].wantsWrite = isBlocked
             // `poll` fails only for want of kernel memory, and then the next round tries again.
-            try? poll(&items, until: nil)
+            try? poll(&items, until: deadline)
             if items[0].isReadable { wake.clear() }
-            if items[1].isReadable, !receive(&requests) { break }
+            if items[1].isReadable, !receive(into: &bytes, &decoder) { break }
+            let now: Instant = MonotonicClock.now()
+            giveUpQuestions { now >= $0.deadline }
         }
         state.withLock { $0.isClosed = true }
+        giveUpQuestions { _ in true }
         ended(self)
+    }
+
+    private func giveUpQuestions(where isMeant: (Question) -> Bool) {
+        let over = state.withLock { state in
+            let over = state.questions.filter(isMeant)
+            state.questions.removeAll(where: isMeant)
+            return over
+        }
+        for question in over { question.completion(nil) }
+    }
+
+    private func take(_ answer: FeedAnswer) {
+        let question = state.withLock { state in
+            state.questions.firstIndex { $0.number == answer.number }.map { state.questions.remove(at: $0) }
+        }
+        question?.completion(answer)
     }
 
     private func take(_ request: FeedRequest) {
@@ -202,12 +257,18 @@ final class RecordingFeed: MediaSink {
     }
 
     /// Returns false once the recorder has gone.
-    private func receive(_ requests: inout [UInt8]) -> Bool {
+    private func receive(into bytes: inout [UInt8], _ decoder: inout FeedRequestDecoder) -> Bool {
         let raw = socket.raw
         do {
-            let count = try requests.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
+            let count = try bytes.withUnsafeMutableBytes { try readAvailable(from: raw, into: $0) }
             guard let count else { return true }
-            for request in requests.prefix(count).compactMap({ FeedRequest(rawValue: $0) }) { take(request) }
+            decoder.take(bytes.prefix(count))
+            while let item = try decoder.next() {
+                switch item {
+                case .request(let request): take(request)
+                case .answer(let answer): take(answer)
+                }
+            }
             return count > 0
         } catch {
             return false

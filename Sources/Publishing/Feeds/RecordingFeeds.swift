@@ -1,3 +1,4 @@
+import Calls
 import Control
 import FrameBridge
 import Helpers
@@ -8,8 +9,14 @@ import Synchronization
 
 /// The recorders that have subscribed to this sender. Any thread may use this. Close it once.
 final class RecordingFeeds: Sendable {
+    private struct Member {
+        let feed: RecordingFeed
+        /// At the desk; nil if that has no more.
+        let number: Int?
+    }
+
     private struct State {
-        var members: [RecordingFeed] = []
+        var members: [Member] = []
         /// The number of the feeds that there were.
         var count = 0
         var isClosed = false
@@ -17,21 +24,24 @@ final class RecordingFeeds: Sendable {
 
     private let media: SentMedia
     private let sinks: Sinks
+    private let desk: RecorderDesk
     private let reader: @Sendable () throws -> FrameReader
     private let told: @Sendable (Bool) -> Void
     private let state = Mutex(State())
     private let isRecorded = Mutex(false)
 
     /// - Parameters:
+    ///   - desk: gets the recorders, for viewers.
     ///   - told: gets whether a recorder keeps what is shown, when that may have changed.
     ///   - reader: makes a further reader of the broadcast.
     init(
         _ media: SentMedia,
         sinks: Sinks,
+        at desk: RecorderDesk,
         tell told: @escaping @Sendable (Bool) -> Void,
         reader: @escaping @Sendable () throws -> FrameReader
     ) {
-        (self.media, self.sinks, self.told, self.reader) = (media, sinks, told, reader)
+        (self.media, self.sinks, self.desk, self.told, self.reader) = (media, sinks, desk, told, reader)
     }
 
     /// Whether there was a recorder, and all have gone.
@@ -54,18 +64,34 @@ final class RecordingFeeds: Sendable {
             self?.tell()
         } ended: { [weak self] feed in
             sinks.remove(feed)
-            self?.state.withLock { $0.members.removeAll { $0 === feed } }
-            self?.tell()
+            self?.remove(feed)
             sinks.bell.ring()
         }
+        let number = desk.add { [weak feed] request, completion in
+            if let feed { feed.ask(request, completion) } else { completion(nil) }
+        }
         let isClosed = state.withLock { state in
-            state.members.append(feed)
+            state.members.append(Member(feed: feed, number: number))
             state.count += 1
             return state.isClosed
         }
         sinks.add(feed)
+        do { try feed.begin() } catch {
+            sinks.remove(feed)
+            remove(feed)
+            throw error
+        }
         tell()
         if isClosed { feed.close() }
+    }
+
+    private func remove(_ feed: RecordingFeed) {
+        let numbers = state.withLock { state in
+            defer { state.members.removeAll { $0.feed === feed } }
+            return state.members.filter { $0.feed === feed }.compactMap(\.number)
+        }
+        for number in numbers { desk.remove(number) }
+        tell()
     }
 
     /// Whether others than recorders want a rendition.
@@ -76,20 +102,20 @@ final class RecordingFeeds: Sendable {
     private func tell() {
         // Two threads must not tell in the wrong order.
         isRecorded.withLock { isRecorded in
-            let isNow = state.withLock(\.members).contains(where: \.isOn)
+            let isNow = state.withLock(\.members).contains(where: \.feed.isOn)
             if isNow != isRecorded { told(isNow) }
             isRecorded = isNow
         }
     }
 
     /// The broadcast's condition has changed.
-    func look() { for feed in state.withLock(\.members) { feed.look() } }
+    func look() { for member in state.withLock(\.members) { member.feed.look() } }
 
     func close() {
         let members = state.withLock { state in
             state.isClosed = true
             return state.members
         }
-        for feed in members { feed.close() }
+        for member in members { member.feed.close() }
     }
 }

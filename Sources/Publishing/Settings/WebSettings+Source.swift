@@ -15,9 +15,10 @@ extension WebSettings {
         _ certificate: ServedCertificate?,
         _ secret: TURNSecret?,
         _ snapshots: WebService.SnapshotSource,
+        _ recorders: RecorderDesk,
         _ status: WebStatus
     ) throws {
-        self.init(listen: options.server.listen, snapshots: snapshots, status: status)
+        self.init(listen: options.server.listen, snapshots: snapshots, recorders: recorders, status: status)
         iceServerLinks = try options.iceServers.links(secret)
         tls = certificate?.current
         names = (certificate?.first.names ?? []) + [options.server.listen.host].compactMap(\.self)

@@ -1,6 +1,7 @@
+import Media
+
 /// How much of the picture must change within a second to be motion: 1 to 10, as Matter's motion sensitivity.
 package struct MotionSensitivity: Equatable, Sendable {
-    package static let range = 1...10
     package static let low = MotionSensitivity(1)!
     package static let medium = MotionSensitivity(5)!
     package static let high = MotionSensitivity(10)!
@@ -8,13 +9,13 @@ package struct MotionSensitivity: Equatable, Sendable {
     package let value: Int
 
     package init?(_ value: Int) {
-        guard Self.range ~= value else { return nil }
+        guard ClipSettings.sensitivities ~= value else { return nil }
         self.value = value
     }
 
     /// From 20 % at 1 over 1 % at 5 on; at 10 everything counts.
     var share: Double {
-        if value == Self.range.upperBound { return 0 }
+        if value == ClipSettings.sensitivities.upperBound { return 0 }
         // Each step takes the fourth root of a twentieth.
         var share = 0.2
         for _ in 1..<value { share *= 0.472_870_8 }

@@ -24,6 +24,12 @@ struct FeedConnection: ~Copyable {
     /// Asks for something. A request that has no room is lost: the engine repeats those for keyframes.
     func request(_ request: FeedRequest) { _ = try? socket.sendAvailable([request.rawValue]) }
 
+    /// - Throws: if it has no room: the sender does not read.
+    func send(_ answer: FeedAnswer) throws {
+        let bytes = answer.bytes
+        guard try socket.sendAvailable(bytes[...]) == bytes.count else { throw SystemError("send", code: EAGAIN) }
+    }
+
     /// The messages that have come.
     ///
     /// - Throws: if the sender has gone, or sends what no sender does.

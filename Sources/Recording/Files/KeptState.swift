@@ -1,11 +1,19 @@
 import Glibc
 import JSON
+import Media
 import Posix
 
 /// The part of a recorder's state that outlives it, in a hidden file of its folder: what a person has switched off stays off.
 struct KeptState: Codable, Equatable {
     var isPaused = false
     var isMuted = false
+    /// Nil for those of its start.
+    var change: Change?
+
+    struct Change: Codable, Equatable {
+        var clips: ClipSettings?
+        var version: Int
+    }
 
     /// Of what cannot be read.
     fileprivate static let unknown = KeptState(isPaused: true, isMuted: true)
@@ -21,7 +29,7 @@ package enum KeptStates {
 }
 
 extension RecordingFolder {
-    private static let longestState = 4096
+    private static let longestState = 8192
 
     private func stateFile(of broadcast: String) -> String { ".\(broadcast).recorder" }
 
@@ -31,7 +39,7 @@ extension RecordingFolder {
             do throws(SystemError) { try directory.remove(name) } catch { if error.code != ENOENT { throw error } }
             return
         }
-        // Two words can always be encoded.
+        // Words and integers can always be encoded.
         let line = try! state.jsonLine()
         let file = try directory.open(name, O_WRONLY | O_CREAT | O_TRUNC)
         try file.write(Array(line.utf8), [], at: 0)

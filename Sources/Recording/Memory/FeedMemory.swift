@@ -30,7 +30,7 @@ struct FeedMemory {
     private static let spareBytes = 8 << 20
 
     /// What is kept at least.
-    private let time: Duration
+    var time: Duration
     private let longestGap: Duration
     private var groups: [Group] = []
     private var bytes = 0

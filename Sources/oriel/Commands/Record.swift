@@ -20,7 +20,7 @@ struct Record: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The first file, NAME.webm. Without it, files are named by broadcast and date. Or what recorders that run are to do: "
-                + "pause, resume, cut (go on in another file), trigger (begin a clip), off (record nothing until \"on\"), on or status; or list: show the recordings of a folder.",
+                + "pause, resume, cut (go on in another file), trigger (begin a clip), change (write other clips, by --on-change and the like; everything without), off (record nothing until \"on\"), on or status; or list: show the recordings of a folder.",
             valueName: "file|action"
         )
     )
@@ -42,7 +42,10 @@ struct Record: ParsableCommand {
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var recording: RecordingOptions
+    @OptionGroup var clips: ClipOptions
     @OptionGroup var video: RecordedVideoOptions
+
+    private var hasOptionsOfStart: Bool { events != nil || !recording.isEmpty || video.settings != nil }
 
     private var action: RecordAction? { what.flatMap { RecordAction(rawValue: $0) } }
     private var file: String? { action == nil ? what : nil }
@@ -54,10 +57,13 @@ struct Record: ParsableCommand {
         if strict, action != .off, action != .on {
             throw ValidationError("--strict is for \"oriel record off\" and \"oriel record on\".")
         }
-        if let action, to != nil && action != .list || events != nil || !recording.isEmpty || video.settings != nil {
+        if let action, to != nil && action != .list || hasOptionsOfStart || action != .change && !clips.isEmpty {
             throw ValidationError(
                 "a recorder that runs keeps the options of its start: give --name or --dir with \(action) alone."
             )
+        }
+        if action == .change, clips.replay != nil || clips.onClip != nil {
+            throw ValidationError("--replay and --on-clip stay as a recorder was started: leave them out.")
         }
         guard let file else { return }
         if to != nil { throw ValidationError("give either a file or --to.") }
@@ -67,7 +73,7 @@ struct Record: ParsableCommand {
     }
 
     func run() throws {
-        if let action { return try action.run(broadcast, in: to, json: json, isStrict: strict) }
+        if let action { return try action.run(broadcast, in: to, json: json, isStrict: strict, clips: clips.settings) }
         if let file, access(file, F_OK) == 0 {
             throw Failure(.failed, "there is a file \(file) already: give another name")
         }
@@ -79,6 +85,7 @@ struct Record: ParsableCommand {
             var settings = RecorderProcessSettings(of: try broadcast.path, name: broadcast.name, into: to ?? folder)
             settings.base = file.map { String($0.split(separator: "/").last!.dropLast(FileName.ending.count)) }
             recording.apply(to: &settings)
+            clips.apply(to: &settings)
             settings.events = events
             settings.video = video.settings
             return settings

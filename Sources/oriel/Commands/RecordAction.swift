@@ -2,19 +2,27 @@ import Control
 import FrameBridge
 import Helpers
 import JSON
+import Media
 import Recording
 
 /// What is asked of the recorders that run.
 enum RecordAction: String, CaseIterable {
-    case pause, resume, cut, trigger, off, on, status, list
+    case pause, resume, cut, trigger, change, off, on, status, list
 
     /// - Parameters:
     ///   - folder: of the recordings; the present one if nil.
     ///   - isStrict: whether the switch is that of the picture too.
-    func run(_ broadcast: BroadcastOptions, in folder: String?, json: Bool, isStrict: Bool) throws {
+    ///   - clips: for `change`.
+    func run(
+        _ broadcast: BroadcastOptions,
+        in folder: String?,
+        json: Bool,
+        isStrict: Bool,
+        clips: ClipSettings?
+    ) throws {
         if self == .list { return try list(folder ?? ".", json: json) }
         let directory = try broadcast.directory()
-        guard let request else {
+        guard let request = request(clips) else {
             return try directory.switchRecording(isOff: self == .off, broadcast, isStrict: isStrict)
         }
         let recorders = try Recorders(of: directory).ask(for: request)
@@ -37,8 +45,9 @@ enum RecordAction: String, CaseIterable {
     }
 
     /// Nil for the list and the switch.
-    private var request: RecorderRequest? {
+    private func request(_ clips: ClipSettings?) -> RecorderRequest? {
         switch self {
+        case .change: .change(clips: clips, version: nil)
         case .pause: .pause
         case .resume: .resume
         case .cut: .cut

@@ -2,11 +2,9 @@ import Configuration
 import Control
 import FrameBridge
 import Helpers
-import Pixels
 import Posix
 import Publishing
 import Recording
-import X11Capture
 
 extension RecorderProcessSettings {
     /// Records until a signal comes, or the broadcast ends.
@@ -53,9 +51,7 @@ extension RecorderProcessSettings {
         var settings = RecordingEngine.Settings()
         (settings.segmentTime, settings.segmentSize) = (segmentSeconds.map { .seconds($0) }, segmentBytes)
         settings.title = name
-        (settings.clips, settings.replay) = (
-            clips.map { RecordingEngine.Clips($0) }, replaySeconds.map { Duration.seconds($0) }
-        )
+        (settings.clips, settings.replay) = (clips, replaySeconds.map { Duration.seconds($0) })
         return settings
     }
 
@@ -80,23 +76,6 @@ extension RecordingFolder {
         do throws(SystemError) { try self.init(path) } catch {
             throw Failure(.failed, "cannot read \(path) (\(error.reason)): choose another folder")
         }
-    }
-}
-
-extension RecordingEngine.Clips {
-    fileprivate init(_ settings: ClipSettings) {
-        self.init()
-        times.initial = .seconds(settings.initialSeconds)
-        times.augmentation = .seconds(settings.augmentationSeconds)
-        times.maximum = .seconds(settings.maximumSeconds)
-        times.blind = .seconds(settings.blindSeconds)
-        preRoll = .seconds(settings.preRollSeconds)
-        guard let sensitivity = settings.sensitivity.flatMap({ MotionSensitivity($0) }) else { return }
-        var motion = RecordingEngine.Motion()
-        motion.sensitivity = sensitivity
-        motion.zones = settings.zones.compactMap { try? PixelRect(geometry: $0) }
-            .map { MotionZone(x: $0.x, y: $0.y, width: $0.width, height: $0.height) }
-        self.motion = motion
     }
 }
 

@@ -33,6 +33,7 @@ struct Share: ParsableCommand, SenderCommand {
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Options of --record") var recording: RecordingOptions
+    @OptionGroup(title: "Options of --record") var clips: ClipOptions
     @OptionGroup(title: "Source options") var source: SourceOptions
     @OptionGroup(title: "Video options") var video: VideoOptions
     @OptionGroup(title: "Sound options") var sound: SoundOptions
@@ -45,7 +46,7 @@ struct Share: ParsableCommand, SenderCommand {
 
     func validate() throws {
         try joined.validate(for: calls)
-        if record == nil, !recording.isEmpty {
+        if record == nil, !recording.isEmpty || !clips.isEmpty {
             throw ValidationError("options of recordings are for --record: give that too.")
         }
         // A sender that is started again must have the same address.
@@ -87,6 +88,7 @@ struct Share: ParsableCommand, SenderCommand {
             guard let record else { return nil }
             var settings = RecorderProcessSettings(of: try broadcast.path, name: broadcast.name, into: record)
             recording.apply(to: &settings)
+            clips.apply(to: &settings)
             (settings.events, settings.isSupervised) = (sending.events, true)
             return settings
         }

@@ -17,5 +17,8 @@ struct AcceptOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long a viewer that knocks waits for an answer, 1 to 3600 s.", valueName: "seconds"))
     var answerTimeout = AccessSettings().answerTimeout
 
+    @Flag(help: "Viewers may begin clips and replays of recorders that run, and change what makes a clip.")
+    var viewersRecord = false
+
     func validate() throws { try require("--answer-timeout", answerTimeout, in: 1...3600) }
 }

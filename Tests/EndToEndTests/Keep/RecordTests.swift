@@ -186,7 +186,7 @@ extension Keep {
         @Test func theSwitchHoldsForAllRecorders() throws {
             let scene = try RecordScene()
             let counter = try draw("counter", on: scene.server, "--fps", "30")
-            let recorder = try scene.record("--replay", "10s")
+            let recorder = try scene.record(["--replay", "10s"], isQuiet: true)
             func does(_ words: String...) throws -> Bool { try scene.broadcast.record(words).code == 0 }
             func state() throws -> String { try scene.broadcast.record(["status"]).output }
             #expect(try does("off"))

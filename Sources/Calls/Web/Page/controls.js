@@ -1,5 +1,6 @@
 // The buttons and keys, and their panels.
 
+import { keep } from './record.js';
 import { Refusal } from './sender.js';
 import { listSpeakers, toggleSound } from './sound.js';
 import { toggleStatistics } from './statistics.js';
@@ -63,6 +64,10 @@ const actions = {
     const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
     await Promise.all([listSpeakers(devices), listMicrophones(devices)]);
   },
+  async keep() {
+    const sentence = await keep();
+    if (sentence) page.say(sentence);
+  },
   async snapshot() {
     const response = await page.request('snapshot.png');
     const anchor = document.createElement('a');
@@ -81,7 +86,7 @@ async function perform(action) {
   }
 }
 
-const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot', m: 'sound', t: 'talk' };
+const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot', r: 'keep', m: 'sound', t: 'talk' };
 addEventListener('keydown', event => {
   const action = keys[event.key.toLowerCase()];
   if (event.key === 'Escape') closePanels();

@@ -4,6 +4,7 @@
 import { setUpControls } from './controls.js';
 import { goesOn } from './doubt.js';
 import { setUpKnock } from './knock.js';
+import { noteRecorders } from './record.js';
 import { Sender } from './sender.js';
 import { Session } from './session.js';
 import { hear as hearSound, showSound } from './sound.js';
@@ -57,7 +58,7 @@ function hear(event) {
   if (source && !shows(source) && shows(event.state) && !waits.includes(link)) wake();
   source = event.state;
   viewers = event.viewers;
-  $('recording').hidden = !event.recording;
+  noteRecorders(event, sender);
   noteTalk(event.talk);
   render();
 }

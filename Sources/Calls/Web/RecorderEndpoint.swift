@@ -1,0 +1,152 @@
+import Access
+import Control
+import HTTP
+import JSON
+import Media
+import NIOHTTP1
+import Synchronization
+
+/// The recorders of this sender, for viewers with the right to record: their settings, changed whole, clips and replays.
+struct RecorderEndpoint: Sendable {
+    private static let path = "/api/recorders"
+    /// The longest settings.
+    private static let mostBytes = 8192
+
+    enum Deed: Equatable {
+        case list
+        case settings(Int)
+        case trigger(Int)
+        case replay(Int)
+
+        var methods: [HTTPMethod] {
+            switch self {
+            case .list: [.GET, .HEAD]
+            case .settings: [.GET, .HEAD, .PUT]
+            case .trigger, .replay: [.POST]
+            }
+        }
+    }
+
+    private let desk: RecorderDesk
+
+    init(_ desk: RecorderDesk) { self.desk = desk }
+
+    /// Nil for a path of others.
+    static func deed(of path: String) -> Deed? {
+        if path == self.path { return .list }
+        guard path.hasPrefix(self.path + "/") else { return nil }
+        let words = path.dropFirst(self.path.count + 1).split(separator: "/", omittingEmptySubsequences: false)
+        guard words.count <= 2, let number = Int(words[0]), "\(number)" == words[0], number >= 0 else { return nil }
+        switch words.dropFirst().first {
+        case nil: return .settings(number)
+        case "trigger": return .trigger(number)
+        case "replay": return .replay(number)
+        default: return nil
+        }
+    }
+
+    func respond(to request: HTTPRequest, _ deed: Deed, _ completion: @escaping WebService.Completion) {
+        switch deed {
+        case .list: list(completion)
+        case .settings(let number) where request.method == .PUT: change(number, request, completion)
+        case .settings(let number): ask(number, for: .status, completion)
+        case .trigger(let number): ask(number, for: .trigger, completion)
+        case .replay(let number): replay(number, request, completion)
+        }
+    }
+
+    private func ask(_ number: Int, for request: RecorderRequest, _ completion: @escaping WebService.Completion) {
+        desk.ask(number, for: request) { answer in completion(Self.response(answer, by: number)) }
+    }
+
+    private func list(_ completion: @escaping WebService.Completion) {
+        let numbers = desk.numbers
+        if numbers.isEmpty { return completion(Self.json("[]")) }
+        let answers = Mutex<[Int: RecorderDocument?]>([:])
+        for number in numbers {
+            desk.ask(number, for: .status) { answer in
+                let all: [Int: RecorderDocument?]? = answers.withLock { answers in
+                    answers[number] = .some(answer.map { RecorderDocument(number, $0.recorder) })
+                    return answers.count == numbers.count ? answers : nil
+                }
+                guard let all else { return }
+                completion(Self.json(Self.line(numbers.compactMap { all[$0] ?? nil })))
+            }
+        }
+    }
+
+    /// Precondition first: a client that has not read the settings does not know what it changes (RFC 6585 §3).
+    private func change(_ number: Int, _ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        guard let condition = request.headers.first(name: "if-match") else {
+            let sentence = "give the ETag of the settings that you have read, in If-Match"
+            return completion(.sentence(.preconditionRequired, sentence, Self.hint("no_version")))
+        }
+        guard let version = Self.version(of: condition) else {
+            return completion(.sentence(.preconditionFailed, RecorderRefusal.changed.reason, Self.hint("changed")))
+        }
+        guard request.body.count <= Self.mostBytes else {
+            return completion(.sentence(.payloadTooLarge, "settings have 8192 bytes at most"))
+        }
+        do throws(FieldProblem) {
+            let clips = try RecorderDocument.clips(in: request.body)
+            ask(number, for: .change(clips: clips, version: version), completion)
+        } catch {
+            completion(.sentence(.unprocessableEntity, "\(error)", Self.hint("field")))
+        }
+    }
+
+    private func replay(_ number: Int, _ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+        struct Wish: Decodable { var seconds: Int? }
+        let text = String(decoding: request.body, as: UTF8.self)
+        let wish = request.body.isEmpty ? Wish() : try? Wish(jsonLine: text)
+        guard let wish, wish.seconds.map({ 1...3600 ~= $0 }) ?? true else {
+            let sentence = "a replay takes {\"seconds\": 1 to 3600}, or nothing"
+            return completion(.sentence(.unprocessableEntity, sentence, Self.hint("field")))
+        }
+        ask(number, for: .replay(seconds: wish.seconds), completion)
+    }
+
+    // MARK: - Responses
+
+    /// Of `"3"`, as this server gives them.
+    private static func version(of tag: String) -> Int? {
+        guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
+        return Int(tag.dropFirst().dropLast())
+    }
+
+    private static func response(_ answer: FeedAnswer?, by number: Int) -> HTTPResponse {
+        guard let answer else {
+            return .sentence(.notFound, "there is no recorder \(number), or it does not answer", hint("gone"))
+        }
+        var response =
+            if let refusal = answer.refusal {
+                HTTPResponse.sentence(refusal.status, refusal.reason, hint(refusal.rawValue))
+            } else {
+                json(line(RecorderDocument(number, answer.recorder)))
+            }
+        response.headers.add(name: "ETag", value: "\"\(answer.recorder.version)\"")
+        return response
+    }
+
+    private static func hint(_ reason: String) -> HTTPHeaders { ["Oriel-Reason": reason] }
+
+    // Texts and finite numbers can always be encoded.
+    private static func line(_ document: some Encodable) -> String { try! document.jsonLine() }
+
+    private static func json(_ text: String) -> HTTPResponse {
+        HTTPResponse(.ok, ["Content-Type": "application/json"], body: Array("\(text)\n".utf8))
+    }
+}
+
+extension RecorderRefusal {
+    fileprivate var status: HTTPResponseStatus {
+        switch self {
+        case .changed: .preconditionFailed
+        case .field: .unprocessableEntity
+        case .tooOften: .tooManyRequests
+        case .forbidden: .forbidden
+        case .unwritable: .insufficientStorage
+        case .recordsAll, .keepsNothing, .paused, .off, .empty, .busy: .conflict
+        }
+    }
+}
