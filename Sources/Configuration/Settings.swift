@@ -216,6 +216,8 @@ package struct RecorderProcessSettings: ProcessSettings, Equatable {
     package var events: String?
     /// Runs with the files of each clip; nil for none.
     package var program: String?
+    /// Whether viewers may command it, by a sender.
+    package var takesViewers = false
     /// Whether it is part of `oriel share`: it prints no paths, and starts no sender but one that `video` needs.
     package var isSupervised = false
     package var goesOn = false

@@ -25,6 +25,14 @@ package enum RecorderRequest: ControlRequest, Equatable {
     /// Writes the last seconds into a file; nil for all that is kept. The reply has its name in `lastFile`.
     case replay(seconds: Int?)
 
+    /// Whether viewers may ask for it: for nothing that ends the recorder's work, or that of the person at the machine.
+    package var isForViewers: Bool {
+        switch self {
+        case .status, .trigger, .replay, .change: true
+        case .pause, .resume, .off, .on, .cut, .mute, .unmute: false
+        }
+    }
+
     package var patience: Duration {
         // It may be a file of a hundred megabytes, on a slow disk.
         if case .replay = self { .seconds(30) } else { .seconds(2) }

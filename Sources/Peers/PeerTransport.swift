@@ -47,7 +47,7 @@ package final class PeerTransport {
     private var since: Instant
     var way: Way
     var successor: Successor?
-    /// How often a path to the same end was replaced.
+    /// How often the peer was told of another path.
     var moves: UInt32 = 0
     /// The deadline for the peer's first datagram on a path that this side has chosen; nil on other paths.
     var proofAt: Instant?

@@ -52,6 +52,12 @@ extension FileDescriptor {
         }
     }
 
+    /// Renames an entry of this directory. One that has the new name already goes.
+    package func rename(_ name: String, replacing old: String) throws(SystemError) {
+        let raw = raw
+        try check("rename") { renameat(raw, name, raw, old) }
+    }
+
     /// Renames an entry of this directory.
     ///
     /// - Throws: `EEXIST` if the new name is taken.

@@ -50,7 +50,9 @@ struct Publisher: ~Copyable {
         try calls.begin(endowment.calls, receiver: rendered.receiver)
         let directory = endowment.directory
         let hasCalls = !endowment.calls.isEmpty
-        let feeds = RecordingFeeds(media, sinks: sinks, at: endowment.recorders) { isRecorded in
+        let feeds = RecordingFeeds(media, sinks: sinks, at: endowment.recorders) {
+            status.noteRecorders()
+        } tell: { isRecorded in
             status.note(isRecorded: isRecorded)
         } reader: {
             try FrameReader(directory: directory)

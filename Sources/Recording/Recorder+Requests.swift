@@ -21,17 +21,25 @@ extension Recorder {
         }
     }
 
-    /// Answers a viewer's command, which came by the sender. That may have been taken over, so it can neither end a recording nor remove one.
+    /// Answers a viewer's command, which came by the sender. That may have been taken over, so it is asked only where viewers may command.
     mutating func answer(_ request: RecorderRequest, _ number: UInt64, at now: Instant) -> FeedAnswer {
         do {
+            guard takesViewers, request.isForViewers else { throw RecorderRefusal.forbidden }
             switch request {
-            case .status, .trigger, .change: break
-            case .replay:
-                guard now >= replays.earliest else { throw RecorderRefusal.tooOften }
-                replays.note(at: now)
-            case .pause, .resume, .off, .on, .cut, .mute, .unmute: throw RecorderRefusal.forbidden
+            case .replay where now < replays.earliest, .change where now < changes.earliest:
+                throw RecorderRefusal.tooOften
+            // A viewer that has not read the settings does not know what it changes.
+            case .change(_, version: nil): throw RecorderRefusal.changed
+            default: break
             }
             _ = try perform(request, at: now)
+            switch request {
+            case .replay: replays.note(at: now)
+            case .change:
+                changes.note(at: now)
+                tellChange()
+            default: break
+            }
             perform()
             return FeedAnswer(to: number, by: snapshot)
         } catch {
@@ -69,11 +77,13 @@ extension Recorder {
         case .change(let clips, let version):
             if let version, version != self.version { throw RecorderRefusal.changed }
             if let problem = clips?.problem { throw problem }
+            try engine.requireIdle()
+            try keepState(KeptState.Change(clips: clips, version: self.version + 1))
             try engine.change(clips, at: now)
             self.version += 1
-            try keepState()
         case .trigger: try engine.trigger(at: now)
         case .replay(let seconds):
+            guard seconds.map({ 1...3600 ~= $0 }) ?? true else { throw RecorderRefusal.field }
             tellWhole(try save(engine.replay(seconds.map { .seconds($0) }, at: now)))
         }
         return true
@@ -89,10 +99,12 @@ extension Recorder {
         if engine.isOn { feed?.request(.resume) }
     }
 
-    private func keepState() throws(SystemError) {
+    /// - Parameter change: one that is about to be made; nil for none.
+    private func keepState(_ change: KeptState.Change? = nil) throws(SystemError) {
         if kept == .none { return }
         var state = KeptState(isPaused: engine.holds.contains(.paused), isMuted: engine.isMuted)
-        if version > 1 { state.change = KeptState.Change(clips: engine.settings.clips, version: version) }
+        let last = version > 1 ? KeptState.Change(clips: engine.settings.clips, version: version) : nil
+        state.change = change ?? last
         try folder.keep(state, of: broadcast)
     }
 

@@ -9,6 +9,8 @@ package struct Recorder: ~Copyable {
 
     /// How much may be lost with the power.
     private static let syncTime = Duration.seconds(1)
+    /// A sender lets fewer wait.
+    private static let mostQuestions = 16
     /// Before another attempt to connect, or to write.
     private static let progressTime = Duration.seconds(1)
     private static let connectRest = Duration.milliseconds(100)
@@ -44,8 +46,10 @@ package struct Recorder: ~Copyable {
     var files = 0
     /// Of the settings.
     var version = 1
-    /// Of replays that viewers ask for.
-    var replays = RateLimit(interval: .seconds(10), from: .start)
+    /// Of what viewers ask for.
+    var replays = RateLimit(interval: .seconds(10), slack: .zero, from: .start)
+    var changes = RateLimit(interval: .seconds(1), slack: .zero, from: .start)
+    let takesViewers: Bool
     /// The clips of this recorder, and the whole files of the last one.
     var clips = 0
     private var clipFiles: [String] = []
@@ -60,6 +64,7 @@ package struct Recorder: ~Copyable {
     ///   - base: the name of the first file, without the ending; nil for names by the date.
     ///   - connector: to the process of `FeedConnector`.
     ///   - isOff: whether a person has switched the recordings of the broadcast off.
+    ///   - takesViewers: whether viewers may command it, by a sender.
     ///   - showsProgress: whether `tell` gets the progress each second.
     ///   - tell: gets news for a person.
     package init(
@@ -70,6 +75,7 @@ package struct Recorder: ~Copyable {
         base: String?,
         keeping kept: KeptStates,
         isOff: Bool,
+        takesViewers: Bool,
         requests: RecorderRequests,
         connector: consuming DescriptorChannel,
         showsProgress: Bool,
@@ -77,7 +83,7 @@ package struct Recorder: ~Copyable {
     ) {
         (self.folder, self.broadcast, self.base, self.tell) = (folder, broadcast, base, tell)
         self.connector = connector
-        (self.retention, self.requests) = (retention, requests)
+        (self.retention, self.requests, self.takesViewers) = (retention, requests, takesViewers)
         progressAt = showsProgress ? .start : nil
         engine = RecordingEngine(settings, epoch: Self.epoch)
         self.kept = kept
@@ -152,18 +158,24 @@ package struct Recorder: ~Copyable {
     private mutating func receive() {
         guard var feed = self.feed.take() else { return }
         let now: Instant = MonotonicClock.now()
-        var questions: [(request: RecorderRequest, number: UInt64)] = []
+        var questions: [(request: RecorderRequest, number: UInt64, deadline: Instant)] = []
         do {
             try feed.receive { message in
-                if case .question(let request, let number) = message {
-                    questions.append((request, number))
+                if case .question(let request, let number, let deadline) = message {
+                    questions.append((request, number, deadline))
                 } else {
                     engine.take(message, at: now)
                 }
             }
-            for question in questions { try feed.send(answer(question.request, question.number, at: now)) }
+            // A sender that was taken over must not keep the recorder from anything else.
+            guard questions.count <= Self.mostQuestions else { throw RecorderRefusal.tooOften }
             self.feed = consume feed
+            for question in questions where now <= question.deadline {
+                let answer = answer(question.request, question.number, at: now)
+                try self.feed?.send(answer)
+            }
         } catch {
+            self.feed = nil
             engine.feedEnded()
             askAt = now + Self.connectRest
         }
@@ -257,6 +269,8 @@ package struct Recorder: ~Copyable {
         tellWhole(name)
         answerWaiting()
     }
+
+    mutating func tellChange() { tell(.changedByViewer) }
 
     mutating func tellWhole(_ name: String) {
         (lastFile, files) = (name, files + 1)

@@ -11,6 +11,7 @@ extension Recorder {
         case blocked(SystemError)
         case dropped(Int)
         case unreadable
+        case changedByViewer
         /// Of the file that is written.
         case progress(String, length: Duration, bytes: UInt64)
         /// The number of the clip, and its first file; nil if there is no picture yet.
@@ -23,6 +24,7 @@ extension Recorder {
             case .completed(let name): "\(name) is whole"
             case .removed(let name): "\(name) is removed, as the limits of --keep and --reserve say"
             case .blocked(let error): "nothing can be recorded (\(error.reason)): it goes on as soon as it can"
+            case .changedByViewer: "a viewer has changed what is recorded: \"oriel record status --json\" shows it"
             case .dropped(let count): "\(count) pictures are missing, as the disk or this machine is too slow"
             case .unreadable: "the sender's pictures cannot be read: update Oriel"
             case .progress(let name, let length, let bytes):

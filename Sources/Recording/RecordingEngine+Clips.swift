@@ -24,10 +24,13 @@ extension RecordingEngine {
         if memory == nil { memory = FeedMemory(of: time, longestGap: Self.longestGap) } else { memory?.time = time }
     }
 
+    /// While a clip is written, nothing is changed.
+    func requireIdle() throws(RecorderRefusal) { if clips?.isRunning ?? false { throw .busy } }
+
     /// Writes other clips from now on; everything if nil. What is in memory stays there.
     package mutating func change(_ clips: ClipSettings?, at now: Instant) throws(RecorderRefusal) {
         guard clips != settings.clips else { return }
-        if self.clips?.isRunning ?? false { throw .busy }
+        try requireIdle()
         finish(at: now)
         settings.clips = clips
         beginMemory()

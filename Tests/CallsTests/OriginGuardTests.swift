@@ -72,7 +72,7 @@ import Testing
             let asked = try web.connect().request("OPTIONS", "/whep", fields + ["Access-Control-Request-Method: POST"])
             #expect(asked.status == 200)
             #expect(asked["access-control-allow-origin"] == "https://friend.example")
-            #expect(asked["access-control-allow-methods"] == "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+            #expect(asked["access-control-allow-methods"] == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
             #expect(asked["vary"] == "Origin")
             let joined = try web.connect().request("POST", "/whep", fields + [WebFixture.sdp], body: WebFixture.offer)
             #expect(joined.status == 201)

@@ -57,7 +57,7 @@ import Testing
             #expect(response.status == 200, "\(path)")
             #expect(response["allow"] == allowed, "\(path)")
             #expect(response["access-control-allow-origin"] == "*")
-            #expect(response["access-control-allow-methods"] == "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+            #expect(response["access-control-allow-methods"] == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
             #expect(response["access-control-allow-headers"] == "Accept, Authorization, Content-Type, If-Match")
             #expect(response.all("link").isEmpty)
         }

@@ -40,7 +40,8 @@ import Time
             ]
             return .question(
                 requests.randomElement(using: &random)!,
-                number: .random(in: 0...UInt64.max, using: &random)
+                number: .random(in: 0...UInt64.max, using: &random),
+                until: instant()
             )
         default: return .dropped(.random(in: 0...10_000, using: &random))
         }

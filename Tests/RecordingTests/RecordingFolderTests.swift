@@ -34,7 +34,10 @@ import Time
     /// A recorder that is started again after a crash is as quiet as the one before.
     @Test func whatIsSwitchedOffStaysSo() throws {
         #expect(folder.kept(of: "default") == KeptState())
-        for state in [KeptState(isPaused: true), KeptState(isMuted: true), KeptState(isPaused: true, isMuted: true)] {
+        let change = KeptState.Change(clips: ClipSettings(), version: 7)
+        let changes = [KeptState(change: change), KeptState(change: KeptState.Change(clips: nil, version: 2))]
+        let others = [KeptState(isPaused: true), KeptState(isMuted: true), KeptState(isPaused: true, isMuted: true)]
+        for state in changes + others {
             try folder.keep(state, of: "default")
             #expect(folder.kept(of: "default") == state)
             #expect(folder.kept(of: "another") == KeptState())

@@ -11,7 +11,7 @@ extension HTTPResponse {
             value: "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
         )
         guard isPreflight else { return }
-        headers.add(name: "Access-Control-Allow-Methods", value: "GET, HEAD, POST, PATCH, DELETE, OPTIONS")
+        headers.add(name: "Access-Control-Allow-Methods", value: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
         headers.add(name: "Access-Control-Allow-Headers", value: "Accept, Authorization, Content-Type, If-Match")
         headers.add(name: "Access-Control-Max-Age", value: "86400")
     }

@@ -66,7 +66,8 @@ struct RecorderEndpoint: Sendable {
         for number in numbers {
             desk.ask(number, for: .status) { answer in
                 let all: [Int: RecorderDocument?]? = answers.withLock { answers in
-                    answers[number] = .some(answer.map { RecorderDocument(number, $0.recorder) })
+                    let isTold = answer.map { $0.refusal == nil } ?? false
+                    answers[number] = .some(isTold ? RecorderDocument(number, answer!.recorder) : nil)
                     return answers.count == numbers.count ? answers : nil
                 }
                 guard let all else { return }
@@ -81,37 +82,48 @@ struct RecorderEndpoint: Sendable {
             let sentence = "give the ETag of the settings that you have read, in If-Match"
             return completion(.sentence(.preconditionRequired, sentence, Self.hint("no_version")))
         }
-        guard let version = Self.version(of: condition) else {
-            return completion(.sentence(.preconditionFailed, RecorderRefusal.changed.reason, Self.hint("changed")))
+        guard let (recorder, version) = Self.version(of: condition) else {
+            return completion(.sentence(.preconditionFailed, RecorderRefusal.changed.fact, Self.hint("changed")))
         }
         guard request.body.count <= Self.mostBytes else {
             return completion(.sentence(.payloadTooLarge, "settings have 8192 bytes at most"))
         }
         do throws(FieldProblem) {
             let clips = try RecorderDocument.clips(in: request.body)
-            ask(number, for: .change(clips: clips, version: version), completion)
+            // A number may be another recorder's, after the sender has started again.
+            desk.ask(number, for: .status) { answer in
+                guard let answer, answer.refusal == nil, answer.recorder.pid != recorder else {
+                    return ask(number, for: .change(clips: clips, version: version), completion)
+                }
+                completion(.sentence(.preconditionFailed, RecorderRefusal.changed.fact, Self.hint("changed")))
+            }
         } catch {
             completion(.sentence(.unprocessableEntity, "\(error)", Self.hint("field")))
         }
     }
 
     private func replay(_ number: Int, _ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
-        struct Wish: Decodable { var seconds: Int? }
-        let text = String(decoding: request.body, as: UTF8.self)
-        let wish = request.body.isEmpty ? Wish() : try? Wish(jsonLine: text)
-        guard let wish, wish.seconds.map({ 1...3600 ~= $0 }) ?? true else {
+        let seconds =
+            request.body.isEmpty
+            ? nil
+            : JSONText(request.body)?.members.flatMap { members in
+                members.count == 1 && members[0].name == "seconds" ? members[0].value.integer : nil
+            }
+        guard request.body.isEmpty || seconds.map({ 1...3600 ~= $0 }) ?? false else {
             let sentence = "a replay takes {\"seconds\": 1 to 3600}, or nothing"
             return completion(.sentence(.unprocessableEntity, sentence, Self.hint("field")))
         }
-        ask(number, for: .replay(seconds: wish.seconds), completion)
+        ask(number, for: .replay(seconds: seconds), completion)
     }
 
     // MARK: - Responses
 
-    /// Of `"3"`, as this server gives them.
-    private static func version(of tag: String) -> Int? {
+    /// The recorder's process and version of `"4711-3"`, as this server gives them.
+    private static func version(of tag: String) -> (recorder: Int32, version: Int)? {
         guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return nil }
-        return Int(tag.dropFirst().dropLast())
+        let parts = tag.dropFirst().dropLast().split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let recorder = Int32(parts[0]), let version = Int(parts[1]) else { return nil }
+        return (recorder, version)
     }
 
     private static func response(_ answer: FeedAnswer?, by number: Int) -> HTTPResponse {
@@ -120,11 +132,11 @@ struct RecorderEndpoint: Sendable {
         }
         var response =
             if let refusal = answer.refusal {
-                HTTPResponse.sentence(refusal.status, refusal.reason, hint(refusal.rawValue))
+                HTTPResponse.sentence(refusal.status, refusal.fact, hint(refusal.rawValue))
             } else {
                 json(line(RecorderDocument(number, answer.recorder)))
             }
-        response.headers.add(name: "ETag", value: "\"\(answer.recorder.version)\"")
+        response.headers.add(name: "ETag", value: "\"\(answer.recorder.pid)-\(answer.recorder.version)\"")
         return response
     }
 

@@ -13,8 +13,8 @@ package final class WebStatus: Sendable {
         var viewers = 0
         /// True while a recorder keeps what is shown; nil otherwise.
         var recording: Bool?
-        /// True where viewers may command recorders; nil otherwise.
-        var record: Bool?
+        /// Counts changes of the recorders; nil where viewers may not command them.
+        var record: Int?
         /// Counts changes of the right to speak; nil where no viewer is heard.
         var talk: Int?
     }
@@ -26,12 +26,14 @@ package final class WebStatus: Sendable {
 
     package init(hearsViewers: Bool = false, viewersRecord: Bool = false) {
         change { $0.talk = hearsViewers ? 0 : nil }
-        if viewersRecord { change { $0.record = true } }
+        change { $0.record = viewersRecord ? 0 : nil }
     }
 
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
     package func note(isRecorded: Bool) { change { $0.recording = isRecorded ? true : nil } }
+
+    package func noteRecorders() { change { $0.record = $0.record.map { $0 + 1 } } }
 
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
 

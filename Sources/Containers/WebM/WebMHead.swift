@@ -40,7 +40,7 @@ package struct WebMHead: Equatable {
             info.unsigned(.timestampScale, 1_000_000)
             info.text(.muxingApp, application)
             info.text(.writingApp, application)
-            info.signed(.dateUTC, Int64((date - secondsTo2001) * 1e9))
+            info.signed(.dateUTC, Int64(max(-9e18, min((date - secondsTo2001) * 1e9, 9e18))))
             if let title { info.text(.title, title) }
             info.void(length: durationLength)
         }

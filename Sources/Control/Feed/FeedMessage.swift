@@ -13,7 +13,7 @@ package import Time
 /// | 2 | | codec |
 /// | 3 | | 1 for a keyframe |
 /// | 4…7 | bytes of the content | |
-/// | 8…15 | an instant (sound, change, horizon, pause), in ns | when it is shown |
+/// | 8…15 | an instant (sound, change, horizon, pause, question), in ns | when it is shown |
 /// | 16…23 | a number | when it left the screen |
 /// | 24…27 | columns and rows of tiles (change) | width and height |
 package enum FeedMessage: Sendable, Equatable {
@@ -32,8 +32,8 @@ package enum FeedMessage: Sendable, Equatable {
     case paused(Bool, since: Instant)
     /// The recorder was too slow, so that this many pictures were dropped. The next one is a keyframe.
     case dropped(Int)
-    /// A viewer's command, which the recorder answers with a `FeedAnswer` of this number.
-    case question(RecorderRequest, number: UInt64)
+    /// A viewer's command, which the recorder answers with a `FeedAnswer` of this number, but no more after an instant.
+    case question(RecorderRequest, number: UInt64, until: Instant)
 
     package static let version: UInt8 = 1
     package static let headLength = 40
@@ -105,9 +105,9 @@ extension FeedMessage {
         case .dropped(let count):
             head.kind = .dropped
             head.number = UInt64(count)
-        case .question(_, let number):
+        case .question(_, let number, let deadline):
             head.kind = .question
-            (head.count, head.number) = (UInt32(content.count), number)
+            (head.count, head.number, head.instant) = (UInt32(content.count), number, deadline.nanoseconds)
         }
         return head.bytes
     }
@@ -118,7 +118,7 @@ extension FeedMessage {
         case .picture(_, let bytes), .sound(let bytes, _): bytes
         case .changed(let change, _): change.bits
         // Numbers can always be encoded.
-        case .question(let request, _): Array(try! request.jsonLine().utf8)
+        case .question(let request, _, _): Array(try! request.jsonLine().utf8)
         case .begin, .horizon, .paused, .dropped: []
         }
     }
@@ -198,7 +198,7 @@ extension FeedMessage {
             case .dropped: return .dropped(Int(clamping: number))
             case .question:
                 let request = try? RecorderRequest(jsonLine: String(decoding: content, as: UTF8.self))
-                return request.map { .question($0, number: number) }
+                return request.map { .question($0, number: number, until: at) }
             }
         }
     }

@@ -29,7 +29,9 @@ final class RecordingFeed: MediaSink {
     private struct Question {
         let number: UInt64
         let deadline: Instant
-        let completion: RecorderDesk.Completion
+        let request: RecorderRequest
+        /// All who have asked for the status are answered at once: as many pages may ask in the same instant.
+        var completions: [RecorderDesk.Completion]
     }
 
     private struct State: ~Copyable {
@@ -100,11 +102,19 @@ final class RecordingFeed: MediaSink {
     /// - Parameter completion: called once, on any thread; with nil if it does not answer.
     func ask(_ request: RecorderRequest, _ completion: @escaping RecorderDesk.Completion) {
         let isAsked = state.withLock { state in
-            guard !state.isClosed, state.questions.count < Self.mostQuestions else { return false }
+            guard !state.isClosed else { return false }
+            if request == .status, let index = state.questions.firstIndex(where: { $0.request == .status }) {
+                state.questions[index].completions.append(completion)
+                return true
+            }
+            guard state.questions.count < Self.mostQuestions else { return false }
             state.lastQuestion += 1
             let deadline = MonotonicClock.now() + Self.questionTime
-            state.questions.append(Question(number: state.lastQuestion, deadline: deadline, completion: completion))
-            state.queue.append(.question(request, number: state.lastQuestion))
+            let number = state.lastQuestion
+            state.questions.append(
+                Question(number: number, deadline: deadline, request: request, completions: [completion])
+            )
+            state.queue.append(.question(request, number: number, until: deadline))
             flush(&state)
             return true
         }
@@ -236,14 +246,14 @@ final class RecordingFeed: MediaSink {
             state.questions.removeAll(where: isMeant)
             return over
         }
-        for question in over { question.completion(nil) }
+        for completion in over.flatMap(\.completions) { completion(nil) }
     }
 
     private func take(_ answer: FeedAnswer) {
         let question = state.withLock { state in
             state.questions.firstIndex { $0.number == answer.number }.map { state.questions.remove(at: $0) }
         }
-        question?.completion(answer)
+        for completion in question?.completions ?? [] { completion(answer) }
     }
 
     private func take(_ request: FeedRequest) {

@@ -11,8 +11,8 @@ import Synchronization
 final class RecordingFeeds: Sendable {
     private struct Member {
         let feed: RecordingFeed
-        /// At the desk; nil if that has no more.
-        let number: Int?
+        /// At the desk; nil before it is there.
+        var number: Int?
     }
 
     private struct State {
@@ -26,22 +26,26 @@ final class RecordingFeeds: Sendable {
     private let sinks: Sinks
     private let desk: RecorderDesk
     private let reader: @Sendable () throws -> FrameReader
+    private let recordersChanged: @Sendable () -> Void
     private let told: @Sendable (Bool) -> Void
     private let state = Mutex(State())
     private let isRecorded = Mutex(false)
 
     /// - Parameters:
     ///   - desk: gets the recorders, for viewers.
+    ///   - recordersChanged: called when a recorder has come or gone.
     ///   - told: gets whether a recorder keeps what is shown, when that may have changed.
     ///   - reader: makes a further reader of the broadcast.
     init(
         _ media: SentMedia,
         sinks: Sinks,
         at desk: RecorderDesk,
+        recordersChanged: @escaping @Sendable () -> Void,
         tell told: @escaping @Sendable (Bool) -> Void,
         reader: @escaping @Sendable () throws -> FrameReader
     ) {
         (self.media, self.sinks, self.desk, self.told, self.reader) = (media, sinks, desk, told, reader)
+        self.recordersChanged = recordersChanged
     }
 
     /// Whether there was a recorder, and all have gone.
@@ -67,11 +71,8 @@ final class RecordingFeeds: Sendable {
             self?.remove(feed)
             sinks.bell.ring()
         }
-        let number = desk.add { [weak feed] request, completion in
-            if let feed { feed.ask(request, completion) } else { completion(nil) }
-        }
         let isClosed = state.withLock { state in
-            state.members.append(Member(feed: feed, number: number))
+            state.members.append(Member(feed: feed))
             state.count += 1
             return state.isClosed
         }
@@ -81,8 +82,24 @@ final class RecordingFeeds: Sendable {
             remove(feed)
             throw error
         }
+        present(feed)
         tell()
         if isClosed { feed.close() }
+    }
+
+    /// Puts a feed on the desk, unless it has ended already.
+    private func present(_ feed: RecordingFeed) {
+        let number = desk.add { [weak feed] request, completion in
+            if let feed { feed.ask(request, completion) } else { completion(nil) }
+        }
+        guard let number else { return }
+        let isThere = state.withLock { state in
+            guard let index = state.members.firstIndex(where: { $0.feed === feed }) else { return false }
+            state.members[index].number = number
+            return true
+        }
+        if !isThere { desk.remove(number) }
+        recordersChanged()
     }
 
     private func remove(_ feed: RecordingFeed) {
@@ -91,6 +108,7 @@ final class RecordingFeeds: Sendable {
             return state.members.filter { $0.feed === feed }.compactMap(\.number)
         }
         for number in numbers { desk.remove(number) }
+        recordersChanged()
         tell()
     }
 

@@ -41,9 +41,11 @@ extension RecordingFolder {
         }
         // Words and integers can always be encoded.
         let line = try! state.jsonLine()
-        let file = try directory.open(name, O_WRONLY | O_CREAT | O_TRUNC)
+        // What was kept before stays until this is whole.
+        let file = try directory.open(name + FileName.part, O_WRONLY | O_CREAT | O_TRUNC)
         try file.write(Array(line.utf8), [], at: 0)
         try file.synchronize()
+        try directory.rename(name + FileName.part, replacing: name)
         try directory.synchronize()
     }
 

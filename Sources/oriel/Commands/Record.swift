@@ -40,12 +40,17 @@ struct Record: ParsableCommand {
     )
     var events: String?
 
+    @Flag(help: "Viewers may command this recorder, where the sender has --viewers-record too.")
+    var viewersRecord = false
+
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var recording: RecordingOptions
     @OptionGroup var clips: ClipOptions
     @OptionGroup var video: RecordedVideoOptions
 
-    private var hasOptionsOfStart: Bool { events != nil || !recording.isEmpty || video.settings != nil }
+    private var hasOptionsOfStart: Bool {
+        viewersRecord || events != nil || !recording.isEmpty || video.settings != nil
+    }
 
     private var action: RecordAction? { what.flatMap { RecordAction(rawValue: $0) } }
     private var file: String? { action == nil ? what : nil }
@@ -86,7 +91,7 @@ struct Record: ParsableCommand {
             settings.base = file.map { String($0.split(separator: "/").last!.dropLast(FileName.ending.count)) }
             recording.apply(to: &settings)
             clips.apply(to: &settings)
-            settings.events = events
+            (settings.events, settings.takesViewers) = (events, viewersRecord)
             settings.video = video.settings
             return settings
         }

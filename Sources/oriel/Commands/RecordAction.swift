@@ -59,15 +59,20 @@ enum RecordAction: String, CaseIterable {
 }
 
 extension BridgeDirectory {
-    /// A recorder that starts meanwhile finds the switch. The broadcast is paused even if a recorder does not answer.
+    /// A recorder that starts meanwhile finds the switch. Each step is taken though another one fails; the picture goes first, and comes last.
     fileprivate func switchRecording(isOff: Bool, _ broadcast: BroadcastOptions, isStrict: Bool) throws {
-        try setRecording(isOff: isOff)
-        let answer = Result { () throws(ControlError) in _ = try Recorders(of: self).ask(for: isOff ? .off : .on) }
-        if isStrict { try CaptureControl.ask(broadcast, for: isOff ? .pause : .resume) }
-        do throws(ControlError) { try answer.get() } catch {
-            // The switch is for the next ones.
-            guard case .noRecorder = error else { throw error }
+        var failure: (any Error)?
+        func attempt(_ step: () throws -> Void) { do { try step() } catch { failure = failure ?? error } }
+        if isStrict, isOff { attempt { try CaptureControl.ask(broadcast, for: .pause) } }
+        attempt { try setRecording(isOff: isOff) }
+        attempt {
+            do throws(ControlError) { _ = try Recorders(of: self).ask(for: isOff ? .off : .on) } catch {
+                // The switch is for the next ones.
+                guard case .noRecorder = error else { throw error }
+            }
         }
+        if isStrict, !isOff { attempt { try CaptureControl.ask(broadcast, for: .resume) } }
+        if let failure { throw failure }
     }
 }
 

@@ -34,6 +34,7 @@ extension RecorderProcessSettings {
             base: base,
             keeping: isSupervised ? goesOn ? .goOn : .begin : .none,
             isOff: isOff,
+            takesViewers: takesViewers,
             requests: requests,
             connector: connector,
             showsProgress: !isSupervised && Console.hasTerminal

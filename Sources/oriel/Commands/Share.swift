@@ -90,6 +90,7 @@ struct Share: ParsableCommand, SenderCommand {
             recording.apply(to: &settings)
             clips.apply(to: &settings)
             (settings.events, settings.isSupervised) = (sending.events, true)
+            settings.takesViewers = entry.viewersRecord
             return settings
         }
     }

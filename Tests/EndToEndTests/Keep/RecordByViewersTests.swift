@@ -13,6 +13,7 @@ extension Keep {
         private func record(_ options: String...) throws -> Subprocess {
             let command = [
                 Programs.oriel, "record", "--dir", web.broadcast.directory, "--to", web.broadcast.folder.path,
+                "--viewers-record",
             ]
             let recorder = try Subprocess(web.network.atSender(command + options))
             try recorder.wait(until: "it is there") { try web.broadcast.record(["status"]).code == 0 }
@@ -24,7 +25,7 @@ extension Keep {
         {
             let command = [
                 "curl", "-sS", "-X", method, "-H", "Authorization: Bearer \(WebBroadcast.token)", "-w",
-                "\n%{http_code}",
+                "%{http_code}",
             ]
             let output = try Subprocess.run(web.network.atViewer(command + options + [web.origin + path]))
             let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
@@ -58,17 +59,41 @@ extension Keep {
             counter.stop()
         }
 
+        /// The person at the machine lets viewers command, twice: the sender's, and each recorder.
+        @Test func aRecorderOfItsOwnTakesNoCommands() throws {
+            let command = [Programs.oriel, "record", "--dir", web.broadcast.directory, "--replay", "9s"]
+            let recorder = try Subprocess(web.network.atSender(command + ["--to", web.broadcast.folder.path]))
+            try recorder.wait(until: "it is there") { try web.broadcast.record(["status"]).code == 0 }
+            try recorder.wait(until: "the sender knows it") {
+                try curl("POST", "/api/recorders/0/replay").status == 403
+            }
+            #expect(try curl("GET", "/api/recorders").body == "[]")
+            #expect(try curl("GET", "/api/recorders/0").status == 403)
+            #expect(files.isEmpty)
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+        }
+
         @Test func settingsAreReadAndChanged() throws {
             let counter = try draw("counter", on: web.server, "--fps", "30")
             let recorder = try record("--on-change", "low", "--pre-roll", "0s")
+            try recorder.wait(until: "the sender knows it") { try curl("GET", "/api/recorders").body != "[]" }
             let list = try curl("GET", "/api/recorders")
             #expect(list.status == 200 && list.body.contains(#""sensitivity":1,"zones":[]"#), "\(list)")
             #expect(!list.body.contains(web.broadcast.folder.path))
             let settings = #"""
                 {"clips":{"augment_s":1,"blind_s":30,"initial_s":1,"longest_s":1,"pre_roll_s":0,"sensitivity":10,"zones":[]}}
                 """#
-            #expect(try curl("PUT", "/api/recorders/0", "-H", "If-Match: \"7\"", "-d", settings).status == 412)
-            let changed = try curl("PUT", "/api/recorders/0", "-H", "If-Match: \"1\"", "-d", settings)
+            let process = recorder.pid
+            #expect(
+                try curl("PUT", "/api/recorders/0", "-H", "If-Match: \"\(process)-7\"", "-d", settings).status == 412
+            )
+            #expect(try curl("PUT", "/api/recorders/0", "-H", "If-Match: \"1-1\"", "-d", settings).status == 412)
+            let tag = try curl("GET", "/api/recorders/0", "-D", "-").body.split(whereSeparator: \.isNewline).first {
+                $0.lowercased().hasPrefix("etag:")
+            }
+            let version = try #require(tag).dropFirst(5).filter { !$0.isWhitespace }
+            let changed = try curl("PUT", "/api/recorders/0", "-H", "If-Match: \(version)", "-d", settings)
             #expect(changed.status == 200 && changed.body.contains(#""sensitivity":10"#), "\(changed)")
             try recorder.wait(until: "a clip of the counter is whole") { files.count == 1 }
             let status = try web.broadcast.record(["status", "--json"])

@@ -38,6 +38,33 @@ extension Keep {
             }
         }
 
+        @Test func whatWasChangedIsKeptOverACrash() throws {
+            let folder = try TemporaryDirectory(of: .shared)
+            let scene = try SharedScreen("--record", folder.path)
+            func status() throws -> String {
+                try CommandResult([Programs.oriel, "record", "status", "--json"] + scene.broadcast).output
+            }
+            try scene.process.wait(until: "it records") { try status().contains(#""version":1"#) }
+            let change = try CommandResult(
+                [Programs.oriel, "record", "change", "--on-change", "high", "--zone", "64x64+0+0"] + scene.broadcast
+            )
+            #expect(change.code == 0, "\(change.errorOutput)")
+            let before = try status()
+            #expect(before.contains(#""sensitivity":10"#) && before.contains(#""version":2"#), "\(before)")
+            let recorder = try #require(try scene.child("record"))
+            kill(recorder, SIGKILL)
+            try scene.process.wait(until: "another one goes on") {
+                try scene.child("record").map { $0 != recorder } ?? false
+            }
+            try scene.process.wait(until: "it knows the change") {
+                let after = try status()
+                return after.contains(#""sensitivity":10"#) && after.contains(#""version":2"#)
+                    && after.contains(#""width":64"#)
+            }
+            scene.process.kill(SIGINT)
+            #expect(try scene.process.wait() == .code(0))
+        }
+
         @Test func aFolderThatIsNotThereIsTold() throws {
             let folder = try TemporaryDirectory(of: .shared)
             let result = try CommandResult([

@@ -64,10 +64,7 @@ const actions = {
     const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
     await Promise.all([listSpeakers(devices), listMicrophones(devices)]);
   },
-  async keep() {
-    const sentence = await keep();
-    if (sentence) page.say(sentence);
-  },
+  async keep() { page.say(await keep()); },
   async snapshot() {
     const response = await page.request('snapshot.png');
     const anchor = document.createElement('a');
