@@ -28,7 +28,7 @@ extension Recorder {
             switch request {
             case .replay where now < replays.earliest, .change where now < changes.earliest:
                 throw RecorderRefusal.tooOften
-            // A viewer that has not read the settings does not know what it changes.
+            // Without the version that was read, two people undo each other's change.
             case .change(_, version: nil): throw RecorderRefusal.changed
             default: break
             }
@@ -43,7 +43,9 @@ extension Recorder {
             perform()
             return FeedAnswer(to: number, by: snapshot)
         } catch {
-            return FeedAnswer(to: number, Self.refusal(error).cause, by: snapshot)
+            // Where viewers may not command, a sender learns no more than that.
+            let shown = takesViewers ? snapshot : RecorderSnapshot(pid: getpid(), state: .waiting, folder: "")
+            return FeedAnswer(to: number, Self.refusal(error).cause, by: shown)
         }
     }
 

@@ -52,12 +52,9 @@ import Testing
         }
         var decoder = FeedRequestDecoder()
         decoder.take(bytes)
-        var count = 0
-        while let item = try? decoder.next() {
-            count += 1
-            if case .answer(let answer) = item { #expect(answer.bytes.count > 3) }
-        }
-        #expect(count <= bytes.count)
+        var answers = 0
+        while let item = try? decoder.next() { if case .answer = item { answers += 1 } }
+        #expect(answers <= 10, "as many as were sent")
     }
 
     @Test func anAnswerWithoutEndIsNoAnswer() {

@@ -30,7 +30,7 @@ import Testing
                 luma: UInt8.random(in: 0...30, using: &random), chroma: UInt8.random(in: 0...30, using: &random)
             )
             var wanted = BlockSet(size, side: BlockSet.macroblock)
-            // As the caller has it, who looks for more than one picture's errors.
+            // A macroblock that is in the set stays there.
             wanted.insert(column: 0, row: 0)
             var found = wanted
             for _ in 0..<Int.random(in: 0...6, using: &random) {

@@ -66,8 +66,8 @@ struct RecorderEndpoint: Sendable {
         for number in numbers {
             desk.ask(number, for: .status) { answer in
                 let all: [Int: RecorderDocument?]? = answers.withLock { answers in
-                    let isTold = answer.map { $0.refusal == nil } ?? false
-                    answers[number] = .some(isTold ? RecorderDocument(number, answer!.recorder) : nil)
+                    let recorder = answer.flatMap { $0.refusal == nil ? $0.recorder : nil }
+                    answers[number] = .some(recorder.map { RecorderDocument(number, $0) })
                     return answers.count == numbers.count ? answers : nil
                 }
                 guard let all else { return }
@@ -76,7 +76,7 @@ struct RecorderEndpoint: Sendable {
         }
     }
 
-    /// Precondition first: a client that has not read the settings does not know what it changes (RFC 6585 §3).
+    /// Precondition first: without the version that was read, two people undo each other's change (RFC 6585 §3).
     private func change(_ number: Int, _ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         guard let condition = request.headers.first(name: "if-match") else {
             let sentence = "give the ETag of the settings that you have read, in If-Match"

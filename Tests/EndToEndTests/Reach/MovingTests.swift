@@ -12,17 +12,9 @@ extension Reach {
         /// The viewer's address of the sender is gone with the network: nothing but the path itself can tell it of the new one.
         @Test(arguments: [Browser.Kind.chromium, .firefox], [Duration.zero, .seconds(1), .seconds(10)])
         func aViewerStays(kind: Browser.Kind, pause: Duration) throws {
-            let web = try WebBroadcast()
-            let counter = try draw("counter", on: web.server, "--fps", "30")
-            let browser = try web.open(kind)
-            try browser.wait(forState: "live")
-            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
-            try Self.putRouterBetween(web.network)
+            let (web, counter, browser) = try watched(by: kind)
             try web.network.moveSender(to: Self.address, after: pause)
-            let before = try browser.framesDecoded
-            try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
-                try browser.framesDecoded > before + 30
-            }
+            try waitForPictures(of: web, in: browser)
             try browser.wait(forState: "live")
             #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
             counter.stop()
@@ -30,31 +22,39 @@ extension Reach {
 
         /// A browser that still asks the old address for its consent gives the call up after 30 s. So each move must be told of.
         @Test(arguments: Browser.Kind.allCases) func aViewerStaysForGood(kind: Browser.Kind) throws {
-            let web = try WebBroadcast()
-            let counter = try draw("counter", on: web.server, "--fps", "30")
-            let browser = try web.open(kind)
-            try browser.wait(forState: "live")
-            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
-            try Self.putRouterBetween(web.network)
+            let (web, counter, browser) = try watched(by: kind)
             for address in [Self.address, "10.99.0.8"] {
                 try web.network.moveSender(to: address)
-                let before = try browser.framesDecoded
-                try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
-                    try browser.framesDecoded > before + 30
-                }
+                try waitForPictures(of: web, in: browser)
             }
             let start: Instant = MonotonicClock.now()
             while MonotonicClock.now() < start + .seconds(35) {
                 #expect(try browser.evaluate("oriel.pc.connectionState", as: String.self) != "failed")
                 usleep(500_000)
             }
-            let before = try browser.framesDecoded
-            try wait(until: "pictures flow: \(Self.ends(of: web, in: browser))") {
-                try browser.framesDecoded > before + 30
-            }
+            try waitForPictures(of: web, in: browser)
             try browser.wait(forState: "live")
             #expect(try browser.evaluate("oriel.pc.isFirst ?? false", as: Bool.self))
             counter.stop()
+        }
+
+        private func watched(
+            by kind: Browser.Kind
+        ) throws -> (web: WebBroadcast, counter: Subprocess, browser: Browser) {
+            let web = try WebBroadcast()
+            let counter = try draw("counter", on: web.server, "--fps", "30")
+            let browser = try web.open(kind)
+            try browser.wait(forState: "live")
+            let _: Bool? = try browser.evaluateOptional("(oriel.pc.isFirst = true)")
+            try Self.putRouterBetween(web.network)
+            return (web, counter, browser)
+        }
+
+        private func waitForPictures(of web: WebBroadcast, in browser: Browser) throws {
+            let before = try browser.framesDecoded
+            try wait(until: "pictures flow: \(web.sender.errorOutput)\(Self.ends(of: web, in: browser))") {
+                try browser.framesDecoded > before + 30
+            }
         }
 
         /// Viewers are not on the sender's link, as a rule: what they send to an address that is gone is lost on its way, and no neighbour
