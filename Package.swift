@@ -48,7 +48,9 @@ let package = Package(
         ),
         .target(
             name: "Recording",
-            dependencies: ["Containers", "Control", "FrameBridge", "JSON", "Media", "Posix", "Time"],
+            dependencies: [
+                "Containers", "Control", "FrameBridge", "JSON", "Media", "Pixels", "Posix", "Time", "VideoDecoding",
+            ],
             swiftSettings: swift
         ),
         .target(name: "Containers", dependencies: ["Media", "Time"], swiftSettings: safe),

@@ -10,7 +10,7 @@ package enum FileReading {
     package static func run(_ paths: [String]) throws {
         // What a name leads to may change; where its link leads to now is read too.
         let names = paths + paths.compactMap(realPath)
-        let folders = names.map(folder).filter { access($0, F_OK) == 0 }
+        let folders = names.map(folder(ofFile:)).filter { access($0, F_OK) == 0 }
         let sandbox = Sandbox(writable: nil, readable: folders, socketFamilies: [])
         // The process that started it says what the kernel does not offer.
         try enterSandbox { _ throws(SystemError) in try sandbox.enter { _ in } }
@@ -28,11 +28,6 @@ package enum FileReading {
         let bytes = try? FileDescriptor(taking: descriptor).readBytes(longest + 1)
         return bytes.flatMap { $0.count <= longest ? $0 : nil }
     }
-
-    private static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
 }
 
 /// What a path leads to; nil if that is nothing.
@@ -40,4 +35,10 @@ package func realPath(_ path: String) -> String? {
     guard let text = realpath(path, nil) else { return nil }
     defer { free(text) }
     return String(cString: text)
+}
+
+/// The folder of a path; the present one for a mere name.
+package func folder(ofFile path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
 }

@@ -1,12 +1,18 @@
 import Containers
 import Control
 
-/// A file at the repair, and a sender's feed. Of the input's first byte the lowest bit says which.
+/// A file at the repair and at the reader, and a sender's feed. Of the input's first byte the lowest bit says which.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard count > 0 else { return 0 }
     let input = Array(UnsafeBufferPointer(start: start, count: count))
-    if input[0] & 1 == 0 { repair(Array(input.dropFirst())) } else { decode(input.dropFirst()) }
+    if input[0] & 1 == 0 {
+        let file = Array(input.dropFirst())
+        repair(file)
+        readPictures(of: file)
+    } else {
+        decode(input.dropFirst())
+    }
     return 0
 }
 
@@ -23,9 +29,21 @@ private func repair(_ file: [UInt8]) {
 }
 
 private func outcome(of file: [UInt8]) -> WebMRepair.Outcome {
-    try! WebMRepair.outcome(length: UInt64(file.count)) { offset, count in
-        Array(file.dropFirst(Int(offset)).prefix(count))
-    }
+    try! WebMRepair.outcome(length: UInt64(file.count), read: reading(of: file))
+}
+
+/// There is an end to them.
+private func readPictures(of file: [UInt8]) {
+    guard var reader = try! WebMReader(length: UInt64(file.count), read: reading(of: file)) else { return }
+    try! reader.skip(to: .seconds(1))
+    _ = try! reader.lastCluster()
+    var bytes = 0
+    while let picture = try! reader.next() { bytes += picture.frame.count }
+    precondition(bytes <= file.count)
+}
+
+private func reading(of file: [UInt8]) -> FileReading {
+    { offset, count in Array(file.dropFirst(Int(offset)).prefix(count)) }
 }
 
 private func decode(_ feed: ArraySlice<UInt8>) {

@@ -1,7 +1,11 @@
+import Media
+
 /// The beginning of a file, up to its first cluster, with room for the facts that are known at its end. Offsets are of the file.
 package struct WebMHead: Equatable {
     /// The name of this writer, by which files of others are told apart.
     package static let application = "Oriel"
+    /// Bytes that a beginning is shorter than.
+    package static let longest = 4096
     /// Bytes for three entries of the seek head.
     private static let seekHeadLength = 100
     /// Bytes of the ID, the size and the value.
@@ -95,7 +99,7 @@ package struct WebMHead: Equatable {
 
     /// Finds the places again; nil for a file of another writer, or one whose beginning is damaged.
     ///
-    /// - Parameter bytes: the first of the file; 4,096 are enough.
+    /// - Parameter bytes: the first of the file; `longest` are enough.
     package init?(_ bytes: [UInt8]) {
         var reader = EBMLScanner(bytes)
         guard let ebml = reader.next(), ebml.is(.ebml), let size = ebml.size, size < 64 else { return nil }
@@ -135,6 +139,18 @@ package struct WebMHead: Equatable {
         return value.isFinite && value >= 0 ? value : nil
     }
 
+    /// The codec of the picture; nil if it is none of Oriel's.
+    ///
+    /// - Parameter bytes: those of `init`.
+    func codec(in bytes: [UInt8]) -> VideoCodec? {
+        var reader = EBMLScanner(bytes)
+        reader.skip(Int(tracksAt))
+        guard reader.next() != nil, let entry = reader.next(), entry.is(.trackEntry), let size = entry.size,
+            size < 2048
+        else { return nil }
+        return reader.find(.codecID, within: Int(size)).flatMap(VideoCodec.init(matroskaID:))
+    }
+
     /// Reads elements one after the other.
     private struct EBMLScanner {
         private let bytes: [UInt8]
@@ -151,16 +167,20 @@ package struct WebMHead: Equatable {
 
         mutating func skip(_ count: Int) { position += count }
 
-        /// Whether a text is among the next elements.
-        func contains(_ id: MatroskaID, _ text: String, within count: Int) -> Bool {
-            guard position + count <= bytes.count else { return false }
+        /// The content of an element among the next ones.
+        func find(_ id: MatroskaID, within count: Int) -> ArraySlice<UInt8>? {
+            guard position + count <= bytes.count else { return nil }
             var rest = bytes[position..<position + count]
             while let element = EBMLElement(rest), let size = element.size, size <= rest.count - element.headLength {
                 let content = rest.dropFirst(element.headLength).prefix(Int(size))
-                if element.is(id) { return content.elementsEqual(text.utf8) }
+                if element.is(id) { return content }
                 rest = rest[content.endIndex...]
             }
-            return false
+            return nil
+        }
+
+        func contains(_ id: MatroskaID, _ text: String, within count: Int) -> Bool {
+            find(id, within: count)?.elementsEqual(text.utf8) ?? false
         }
     }
 }

@@ -71,11 +71,24 @@ package struct WebMTracks: Equatable {
         entry.text(.codecID, codecID)
     }
 
-    private var codecID: String {
-        switch codec {
+    private var codecID: String { codec.matroskaID }
+}
+
+extension VideoCodec {
+    /// Of the registry of codecs (draft-ietf-cellar-codec).
+    fileprivate var matroskaID: String {
+        switch self {
         case .vp8: "V_VP8"
         case .vp9: "V_VP9"
         case .av1: "V_AV1"
         }
+    }
+
+    /// Nil for another codec.
+    init?(matroskaID: ArraySlice<UInt8>) {
+        guard let codec = Self.allCases.first(where: { matroskaID.elementsEqual($0.matroskaID.utf8) }) else {
+            return nil
+        }
+        self = codec
     }
 }

@@ -26,7 +26,7 @@ extension RecordingFolder {
         let file = try directory.open(name, O_RDONLY | O_NONBLOCK)
         let info = try file.status()
         guard info.st_mode & S_IFMT == S_IFREG else { return nil }
-        let bytes = try file.readBytes(4096)
+        let bytes = try file.readBytes(WebMHead.longest)
         guard let head = WebMHead(bytes) else { return nil }
         return ListedRecording(
             file: name,

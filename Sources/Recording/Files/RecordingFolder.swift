@@ -97,7 +97,8 @@ package final class RecordingFolder {
         }
         var removed: [String] = []
         for name in retention.removals(of: files, writing: writing, free: try directory.freeSpace()) {
-            guard let head = try? directory.open(name, O_RDONLY | O_NONBLOCK).readBytes(4096), WebMHead(head) != nil
+            guard let head = try? directory.open(name, O_RDONLY | O_NONBLOCK).readBytes(WebMHead.longest),
+                WebMHead(head) != nil
             else {
                 continue
             }

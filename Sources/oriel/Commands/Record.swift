@@ -47,22 +47,32 @@ struct Record: ParsableCommand {
     @OptionGroup var recording: RecordingOptions
     @OptionGroup var clips: ClipOptions
     @OptionGroup var video: RecordedVideoOptions
+    @OptionGroup var list: RecordingListOptions
 
     private var hasOptionsOfStart: Bool {
         viewersRecord || events != nil || !recording.isEmpty || video.settings != nil
     }
 
+    private var isList: Bool { what == "list" }
     private var action: RecordAction? { what.flatMap { RecordAction(rawValue: $0) } }
-    private var file: String? { action == nil ? what : nil }
+    private var file: String? { action == nil && !isList ? what : nil }
 
     func validate() throws {
-        if json, action != .status, action != .list {
+        if json, action != .status, !isList {
             throw ValidationError("--json is for \"oriel record status\" and \"oriel record list\".")
         }
         if strict, action != .off, action != .on {
             throw ValidationError("--strict is for \"oriel record off\" and \"oriel record on\".")
         }
-        if let action, to != nil && action != .list || hasOptionsOfStart || action != .change && !clips.isEmpty {
+        if !isList, !list.isEmpty {
+            throw ValidationError("--contact-sheet and --every are for \"oriel record list\".")
+        }
+        if isList, hasOptionsOfStart || !clips.isEmpty {
+            throw ValidationError(
+                "\"oriel record list\" has --to, --json, --contact-sheet and --every: leave the others out."
+            )
+        }
+        if let action, to != nil || hasOptionsOfStart || action != .change && !clips.isEmpty {
             throw ValidationError(
                 "a recorder that runs keeps the options of its start: give --name or --dir with \(action) alone."
             )
@@ -78,7 +88,8 @@ struct Record: ParsableCommand {
     }
 
     func run() throws {
-        if let action { return try action.run(broadcast, in: to, json: json, isStrict: strict, clips: clips.settings) }
+        if isList { return try list.run(in: to ?? ".", json: json) }
+        if let action { return try action.run(broadcast, json: json, isStrict: strict, clips: clips.settings) }
         if let file, access(file, F_OK) == 0 {
             throw Failure(.failed, "there is a file \(file) already: give another name")
         }
@@ -87,7 +98,11 @@ struct Record: ParsableCommand {
 
     var settings: RecorderProcessSettings {
         get throws {
-            var settings = RecorderProcessSettings(of: try broadcast.path, name: broadcast.name, into: to ?? folder)
+            var settings = RecorderProcessSettings(
+                of: try broadcast.path,
+                name: broadcast.name,
+                into: to ?? folderOfFile
+            )
             settings.base = file.map { String($0.split(separator: "/").last!.dropLast(FileName.ending.count)) }
             recording.apply(to: &settings)
             clips.apply(to: &settings)
@@ -97,8 +112,5 @@ struct Record: ParsableCommand {
         }
     }
 
-    private var folder: String {
-        guard let file, let slash = file.lastIndex(of: "/") else { return "." }
-        return slash == file.startIndex ? "/" : String(file[..<slash])
-    }
+    private var folderOfFile: String { file.map(folder(ofFile:)) ?? "." }
 }

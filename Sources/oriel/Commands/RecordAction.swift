@@ -7,20 +7,17 @@ import Recording
 
 /// What is asked of the recorders that run.
 enum RecordAction: String, CaseIterable {
-    case pause, resume, cut, trigger, change, off, on, status, list
+    case pause, resume, cut, trigger, change, off, on, status
 
     /// - Parameters:
-    ///   - folder: of the recordings; the present one if nil.
     ///   - isStrict: whether the switch is that of the picture too.
     ///   - clips: for `change`.
     func run(
         _ broadcast: BroadcastOptions,
-        in folder: String?,
         json: Bool,
         isStrict: Bool,
         clips: ClipSettings?
     ) throws {
-        if self == .list { return try list(folder ?? ".", json: json) }
         let directory = try broadcast.directory()
         guard let request = request(clips) else {
             return try directory.switchRecording(isOff: self == .off, broadcast, isStrict: isStrict)
@@ -34,17 +31,7 @@ enum RecordAction: String, CaseIterable {
         }
     }
 
-    private func list(_ folder: String, json: Bool) throws {
-        let recordings = try RecordingFolder(listing: folder).recordings()
-        if json {
-            Console.emit(try recordings.map { try $0.printableJSONLine() + "\n" }.joined())
-        } else {
-            let width = recordings.map(\.file.count).max() ?? 0
-            Console.print(recordings.map { $0.line(width) })
-        }
-    }
-
-    /// Nil for the list and the switch.
+    /// Nil for the switch.
     private func request(_ clips: ClipSettings?) -> RecorderRequest? {
         switch self {
         case .change: .change(clips: clips, version: nil)
@@ -53,7 +40,7 @@ enum RecordAction: String, CaseIterable {
         case .cut: .cut
         case .trigger: .trigger
         case .status: .status
-        case .off, .on, .list: nil
+        case .off, .on: nil
         }
     }
 }
@@ -73,20 +60,5 @@ extension BridgeDirectory {
         }
         if isStrict, !isOff { attempt { try CaptureControl.ask(broadcast, for: .resume) } }
         if let failure { throw failure }
-    }
-}
-
-extension ListedRecording {
-    fileprivate func line(_ width: Int) -> String {
-        let name = file + String(repeating: " ", count: width - file.count)
-        let length = lengthS.map(Self.clock) ?? "is written"
-        return "\(name)  \(length)  \(bytes / 1024) KiB" + (occasion.map { "  \($0)" } ?? "")
-    }
-
-    /// As `1:02:03`.
-    private static func clock(_ seconds: Double) -> String {
-        let seconds = Int(min(seconds.rounded(), 1e9))
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(seconds / 3600):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
     }
 }
