@@ -6,9 +6,12 @@ struct RecoveredState {
     /// Whether it was paused, or a pause was asked for. If that cannot be read, it counts as paused, so that hidden
     /// pictures stay hidden.
     let isPaused: Bool
+    /// Whether the writer before said goodbye. What was asked of it was not meant for its successor.
+    private let hasEndedWell: Bool
 
     init(in directory: BridgeDirectory) {
-        guard (try? directory.hasEndedWell()) != true else {
+        hasEndedWell = (try? directory.hasEndedWell()) == true
+        guard !hasEndedWell else {
             isPaused = false
             return
         }
@@ -26,7 +29,7 @@ struct RecoveredState {
     }
 
     /// The control file: the one of the writer before, which takes no room, or else a new one. An unanswered request to
-    /// pause waits there for this writer. Other requests were meant for the writer before.
+    /// pause waits there for this writer, also one that has come since `init`. Other requests were meant for the writer before.
     func makeControl(in directory: BridgeDirectory, source: String) throws(BridgeError) -> ControlFile {
         let pause = isPaused ? BroadcastState.paused.name : ""
         if let control = (try? ControlFile(in: directory, O_RDWR)) ?? nil {
@@ -34,7 +37,7 @@ struct RecoveredState {
                 try control.allocate()
                 try control.write(pause, to: .pause)
                 try control.write(source, to: .source)
-                if let record = control.waitingRecord, !(isPaused && control.waitingRequest?.pauses ?? false) {
+                if let record = control.waitingRecord, hasEndedWell || !(control.waitingRequest?.pauses ?? false) {
                     let reason = "the capture process that was asked has died: ask again"
                     try control.write(ControlFile.Record(number: record.number, text: reason), to: .answer)
                 }

@@ -248,6 +248,25 @@ import Time
         #expect(granted == .granted)
     }
 
+    /// It was asked for after the successor had read what the process before had left.
+    @Test(arguments: [
+        (BridgeRequest.pause, true), (.freeze, true), (.resume, false), (.stop, false), (.show("x"), false),
+    ])
+    func aPauseThatComesDuringATakeoverWaits(request: BridgeRequest, waits: Bool) throws {
+        let directory = try folder.bridge()
+        do {
+            var writer = try FrameWriter(directory: directory, source: "", sourceWords: "screen", framesPerSecond: 30)
+            try writer.publish(info(64, 64)) { fill(&$0, 1) }
+        }
+        let recovered = RecoveredState(in: directory)
+        #expect(!recovered.isPaused)
+        let asked = ControlFile.Record(number: 7, text: request.text)
+        try #require(try ControlFile(in: directory, O_WRONLY)).write(asked, to: .request)
+        let control = try recovered.makeControl(in: directory, source: "screen")
+        #expect(control.waitingRequest == (waits ? request : nil))
+        #expect((control.answer(to: asked) == nil) == waits)
+    }
+
     /// Nobody shall see what may have been hidden.
     @Test(arguments: ["control", "status", "both"])
     func whatCannotBeKnownWasPaused(damaged: String) throws {
