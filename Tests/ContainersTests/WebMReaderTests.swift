@@ -56,6 +56,26 @@ import Time
         #expect(try reader(file.bytes) == nil, "of another codec")
     }
 
+    /// Many of them in one place would cost terabytes of reading.
+    @Test func aFrameEndsWithItsGroup() throws {
+        var file = WebMFixture()
+        file.add([1], .picture, at: 0, isKeyframe: true)
+        // A group of eight bytes, and a block of a kilobyte in it.
+        file.bytes += [0xA0, 0x88, 0xA1, 0x44, 0x00, 0x81, 0, 1, 0, 0] + [UInt8](repeating: 0, count: 2000)
+        #expect(try read(file.bytes).count == 1)
+    }
+
+    @Test(arguments: [1e300, 1e14, -1, .infinity, .nan]) func aLengthThatCannotBeIsNone(ms: Double) throws {
+        var file = WebMFixture()
+        file.add([1], .picture, at: 0, isKeyframe: true)
+        file.end(at: 1)
+        let place = try #require(file.bytes.firstRange(of: [0x44, 0x89, 0x88])).upperBound
+        let value = withUnsafeBytes(of: ms.bitPattern.bigEndian) { Array($0) }
+        #expect(WebMHead(file.bytes)?.duration(in: file.bytes) == 1000)
+        file.bytes.replaceSubrange(place..<place + 8, with: value)
+        #expect(WebMHead(file.bytes)?.duration(in: file.bytes) == nil)
+    }
+
     /// Damaged bytes end the pictures, and neither crash nor hang.
     @Test(arguments: 0..<200) func mutatedFilesAreReadToAnEnd(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

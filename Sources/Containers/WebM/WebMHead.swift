@@ -136,7 +136,7 @@ package struct WebMHead: Equatable {
         else { return nil }
         let bits = bytes[place].suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let value = Double(bitPattern: bits)
-        return value.isFinite && value >= 0 ? value : nil
+        return value >= 0 && value < Double(WebMScanner.longestTime) ? value : nil
     }
 
     /// The codec of the picture; nil if it is none of Oriel's.

@@ -18,6 +18,8 @@ struct WebMScanner {
     let length: UInt64
     /// The bytes that were read last.
     private var buffer: (offset: UInt64, bytes: [UInt8]) = (0, [])
+    /// A file of more ms is none of Oriel's.
+    static let longestTime: UInt64 = 1 << 42
     /// Bytes of one reading.
     private static let window = 65_536
 
@@ -35,7 +37,7 @@ struct WebMScanner {
         else { return nil }
         let timestampAt = offset + UInt64(element.headLength)
         guard let timestamp = try self.element(at: timestampAt), timestamp.is(.timestamp),
-            let start = try unsigned(timestamp, at: timestampAt), start < 1 << 42
+            let start = try unsigned(timestamp, at: timestampAt), start < Self.longestTime
         else { return nil }
         let framesAt = timestampAt + UInt64(timestamp.headLength) + (timestamp.size ?? 0)
         guard let (block, first, _) = try block(at: framesAt), let size = first.size,
@@ -56,7 +58,7 @@ struct WebMScanner {
         guard let block = try element(at: content), let size = block.size,
             let next = whole(size, from: content + UInt64(block.headLength)), let duration = try element(at: next),
             duration.is(.blockDuration), let size = duration.size, let value = try unsigned(duration, at: next),
-            value < 1 << 42
+            value < Self.longestTime
         else { return nil }
         return (Int64(value), next + UInt64(duration.headLength) + size)
     }
@@ -69,11 +71,11 @@ struct WebMScanner {
             return try blockHead(of: element, at: content).map { ($0.block, element, $0.frame) }
         }
         guard element.is(.blockGroup), let inner = try self.element(at: content), inner.is(.block),
-            let (block, frame) = try blockHead(of: inner, at: content + UInt64(inner.headLength))
+            let (block, frame) = try blockHead(of: inner, at: content + UInt64(inner.headLength)),
+            let end = element.size.flatMap({ whole($0, from: content) }), frame.upperBound <= end
         else { return nil }
         // Without a reference to another frame it is a keyframe.
-        let end = try duration(ofGroup: element, at: offset)?.end
-        let isKeyframe = element.size.flatMap { whole($0, from: content) } == end
+        let isKeyframe = try duration(ofGroup: element, at: offset)?.end == end
         return (WebMBlock(block.track, at: Int64(block.time), isKeyframe: isKeyframe), element, frame)
     }
 

@@ -27,8 +27,10 @@ struct RecordingList {
 
     // MARK: - The contact sheet
 
-    /// Of one sheet.
-    private static let mostPictures = 1000
+    /// Pixels: 925 pictures of one recording.
+    private static let greatestHeight = 40_000
+    /// How long the last picture of a recording may be shown after its last cluster has begun.
+    private static let longestRest = Duration.seconds(35)
     /// Of a recording, without an interval.
     private static let usualPictures = 5
 
@@ -48,26 +50,27 @@ struct RecordingList {
 
     private func contactSheet(every interval: Duration?) throws -> ContactSheet {
         var sheet = ContactSheet()
-        var count = 0
         for recording in recordings {
-            guard var pictures = try folder.pictures(of: recording) else { continue }
-            let length = recording.lengthS.map { .seconds($0) } ?? pictures.length
-            let interval = interval ?? length / Self.usualPictures
+            // One that is written, removed or cannot be read meanwhile is left out.
+            guard var pictures = try? folder.pictures(of: recording) else { continue }
+            let length = min(
+                recording.lengthS.map { .seconds($0) } ?? pictures.length,
+                pictures.length + Self.longestRest
+            )
             sheet.addTitle(recording.line(0))
-            for time in sequence(first: Duration.zero, next: { $0 + max(interval, .milliseconds(1)) }) {
-                guard time < length || time == .zero else { break }
-                guard let picture = try pictures.picture(at: time) else { break }
-                count += 1
-                guard count <= Self.mostPictures else {
+            for number in 0..<(interval == nil ? Self.usualPictures : Int.max) {
+                let time = interval.map { $0 * number } ?? length / Self.usualPictures * number
+                guard time < length || number == 0, let picture = try? pictures.picture(at: time) else { break }
+                sheet.add(picture, label: ListedRecording.clock(time / .seconds(1)))
+                if sheet.size.height > Self.greatestHeight {
                     throw Failure(
                         .usage,
-                        "a sheet has \(Self.mostPictures) pictures at most: give a longer --every, or a folder with fewer recordings"
+                        "the sheet would be too long: give a longer --every, or a folder with fewer recordings"
                     )
                 }
-                sheet.add(picture, label: ListedRecording.clock(time / .seconds(1)))
             }
         }
-        guard count > 0 else {
+        guard !sheet.size.isEmpty else {
             throw Failure(.failed, "there is no recording in \(folder.path): give a folder with --to")
         }
         return sheet

@@ -9,14 +9,15 @@ extension Keep {
         /// Each picture is the one that a player shows at its time, and no other.
         @Test(arguments: ["vp8", "vp9", "av1"]) func aSheetShowsWhatAPlayerShows(codec: String) throws {
             let scene = try RecordScene(hasSender: false)
-            let motion = try draw("motion", on: scene.server)
+            // Light and dark in turn.
+            let pages = try draw("pages", on: scene.server, "--rate", "1.5")
             let recorder = try scene.record("--codec", codec)
             try recorder.wait(until: "there are some seconds of it") { try scene.statusLength() > 4 }
             let written = try scene.sheet("--every", "1")
             #expect(written.height >= 44 + 216, "of a file that is being written")
             recorder.kill(SIGINT)
             #expect(try recorder.wait() == .code(0))
-            motion.stop()
+            pages.stop()
 
             let sheet = try scene.sheet("--every", "1")
             let name = try #require(scene.files.first)
@@ -25,9 +26,10 @@ extension Keep {
             for second in 0..<seconds {
                 let differences = shown.map { Sheet.difference($0, sheet.picture(second)) }
                 #expect(differences[second] < 6, "\(second) s: \(differences)")
-                #expect(differences[second] == differences.min(), "\(second) s: \(differences)")
+                #expect(differences[second] <= differences.min()! + 1, "\(second) s: \(differences)")
             }
-            #expect(shown.count > 3 && Sheet.difference(shown[0], shown[2]) > 12, "the pictures differ")
+            let others = shown.map { Sheet.difference($0, shown[0]) }
+            #expect(others.max()! > 30, "the pictures differ: \(others)")
             #expect(try scene.sheet().height == 44 + 216, "five without an interval")
         }
 
@@ -38,15 +40,26 @@ extension Keep {
             #expect(try recorder.wait() == .code(0))
             let name = try #require(scene.files.first)
             let bytes = try contents(of: "\(scene.folder)/\(name)")
-            try FileDescriptor.open("\(scene.folder)/text.webm", O_WRONLY | O_CREAT).write("a text")
+            func write(_ name: String, _ bytes: [UInt8]) throws {
+                let path = "\(scene.folder)/\(name).webm"
+                try FileDescriptor.open(path, O_WRONLY | O_CREAT).writeAll(bytes)
+                // The program's user is another one.
+                chmod(path, 0o644)
+            }
+            try write("text", Array("a text".utf8))
             #expect(mkfifo("\(scene.folder)/fifo.webm", 0o600) == 0)
             #expect(symlink("/dev/zero", "\(scene.folder)/link.webm") == 0)
             // The first keyframe is damaged, and nothing else.
             let frame = try #require(bytes.firstRange(of: [0x9D, 0x01, 0x2A]))
             var damaged = bytes
             damaged.replaceSubrange(frame, with: [0, 0, 0])
-            try FileDescriptor.open("\(scene.folder)/damaged.webm", O_WRONLY | O_CREAT).writeAll(damaged)
-            #expect(try scene.sheet().height == 2 * 44 + 216, "a title for the damaged one")
+            try write("damaged", damaged)
+            // Its length is said to be longer than the age of the world.
+            let duration = try #require(bytes.firstRange(of: [0x44, 0x89, 0x88]))
+            var endless = bytes
+            endless.replaceSubrange(duration.upperBound..<duration.upperBound + 8, with: [0x7E, 0, 0, 0, 0, 0, 0, 0])
+            try write("endless", endless)
+            #expect(try scene.sheet("--every", "60").height == 3 * 44 + 2 * 216, "a title for the damaged one")
         }
 
         @Test func aSheetThatCannotBeMadeIsNoFile() throws {
