@@ -81,6 +81,13 @@ import Testing
         #expect(try web.request("GET", path).status == 404)
     }
 
+    @Test func oneThatDoesNotAnswerMayDoSoLater() throws {
+        let number = try #require(web.recorders.add { _, completion in completion(nil) })
+        let answer = try web.request("GET", "/api/recorders/\(number)")
+        #expect(answer.status == 503 && answer["oriel-reason"] == "silent" && answer["retry-after"] == "1")
+        #expect(try web.request("GET", "/api/recorders").text.hasPrefix("[{"), "the other one is listed")
+    }
+
     @Test func settingsAreChangedWhole() throws {
         let changed = try put(Self.settings)
         #expect(changed.status == 200 && changed["etag"] == "\"7-2\"", "\(changed.text)")

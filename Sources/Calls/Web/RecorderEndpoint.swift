@@ -56,7 +56,9 @@ struct RecorderEndpoint: Sendable {
     }
 
     private func ask(_ number: Int, for request: RecorderRequest, _ completion: @escaping WebService.Completion) {
-        desk.ask(number, for: request) { answer in completion(Self.response(answer, by: number)) }
+        desk.ask(number, for: request) { answer in
+            completion(answer.map { Self.response($0, by: number) } ?? silence(of: number))
+        }
     }
 
     private func list(_ completion: @escaping WebService.Completion) {
@@ -126,10 +128,15 @@ struct RecorderEndpoint: Sendable {
         return (recorder, version)
     }
 
-    private static func response(_ answer: FeedAnswer?, by number: Int) -> HTTPResponse {
-        guard let answer else {
-            return .sentence(.notFound, "there is no recorder \(number), or it does not answer", hint("gone"))
+    private func silence(of number: Int) -> HTTPResponse {
+        guard desk.numbers.contains(number) else {
+            return .sentence(.notFound, "there is no recorder \(number)", Self.hint("gone"))
         }
+        let headers: HTTPHeaders = ["Retry-After": "1", "Oriel-Reason": "silent"]
+        return .sentence(.serviceUnavailable, "recorder \(number) does not answer now", headers)
+    }
+
+    private static func response(_ answer: FeedAnswer, by number: Int) -> HTTPResponse {
         var response =
             if let refusal = answer.refusal {
                 HTTPResponse.sentence(refusal.status, refusal.fact, hint(refusal.rawValue))
