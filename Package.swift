@@ -35,8 +35,8 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "Credentials",
-                "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix", "Publishing", "Rendering",
-                "Recording", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
+                "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Pixels", "Posix", "Publishing",
+                "Recording", "Rendering", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -49,11 +49,13 @@ let package = Package(
         .target(
             name: "Recording",
             dependencies: [
-                "Containers", "Control", "FrameBridge", "JSON", "Media", "Pixels", "Posix", "Time", "VideoDecoding",
+                "Containers", "Control", "FrameBridge", "JSON", "Media", "Motion", "Pixels", "Posix", "Time",
+                "VideoDecoding",
             ],
             swiftSettings: swift
         ),
         .target(name: "Containers", dependencies: ["Media", "Time"], swiftSettings: safe),
+        .target(name: "Motion", dependencies: ["Media", "Time"], swiftSettings: safe),
         .target(
             name: "Asking",
             dependencies: ["Access", "Control", "Helpers", "JSON", "Posix", "Time"],
@@ -68,10 +70,8 @@ let package = Package(
             name: "Publishing",
             dependencies: [
                 "Access", "Asking", "Calls", "Configuration", "Control", "CPNG", "Credentials", "FrameBridge",
-                "Helpers",
-                "HTTP", "ICE", "JSON", "Media", "Peers", "Pixels", "Posix", "Rendering", "Sender", "Talk", "Time",
-                "VideoDecoding",
-                "VideoEncoding", "WebRTC",
+                "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Peers", "Pixels", "Posix", "Rendering",
+                "Sender", "Talk", "Time", "VideoDecoding", "VideoEncoding", "WebRTC",
             ],
             swiftSettings: swift
         ),
@@ -98,8 +98,8 @@ let package = Package(
         .target(
             name: "Calls",
             dependencies: [
-                "Access", "Containers", "Control", "HTTP", "ICE", "JSON", "Media", "Peers", "Posix", "RTP", "SocketIO",
-                "Time", "WebRTC",
+                "Access", "Containers", "Control", "HTTP", "ICE", "JSON", "Media", "Motion", "Peers", "Posix", "RTP",
+                "SocketIO", "Time", "WebRTC",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -399,7 +399,12 @@ let package = Package(
         ),
         .testTarget(
             name: "RecordingTests",
-            dependencies: ["Containers", "Control", "Media", "Posix", "Recording", "TestSupport", "Time"],
+            dependencies: ["Containers", "Control", "Media", "Motion", "Posix", "Recording", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "MotionTests",
+            dependencies: ["Media", "Motion", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),

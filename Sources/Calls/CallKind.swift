@@ -18,6 +18,13 @@ package struct CallSettings: Sendable {
     package init(_ texts: [String: String] = [:], current: (@Sendable () -> [String: String])? = nil) {
         (self.texts, self.current) = (texts, current ?? { texts })
     }
+
+    /// With other texts, which are never renewed.
+    package func adding(_ more: [String: String]) -> CallSettings {
+        var settings = CallSettings(texts.merging(more) { $1 }) { [current] in current().merging(more) { $1 } }
+        settings.isOfStart = isOfStart
+        return settings
+    }
 }
 
 /// A call that may begin. Two are the same if a command line has them alike.

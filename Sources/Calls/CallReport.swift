@@ -1,4 +1,5 @@
 package import Media
+package import Motion
 
 /// A report of a call to its sender. Reports come at once, and in order.
 package struct CallReport: Sendable, Equatable {
@@ -24,6 +25,9 @@ package struct CallReport: Sendable, Equatable {
         case refused(Participant, EndReason)
         /// The call is over; nil if this side left. Reported once, and last.
         case ended(CallEnd?)
+        /// A call that pushes nothing but clips begins or ends one, by its number.
+        case clipBegan(Int, ClipTrigger.Cause)
+        case clipEnded(Int, ClipTrigger.End)
         /// A sentence for people alone.
         case remark
     }

@@ -100,6 +100,7 @@ package struct WebCallSettings: Codable, Equatable, Sendable {
 /// The credentials of this side for calls on other servers.
 package struct CallCredentials: Codable, Equatable, Sendable {
     package var whipToken: Secret?
+    package var pushToken: Secret?
     package var janusSecret: Secret?
     package var janusToken: Secret?
     package var janusPin: Secret?
@@ -143,6 +144,7 @@ package struct SenderProcessSettings: ProcessSettings, Equatable {
     package var introduction = Introduction()
     package var rendering = RenderingSettings()
     package var plain = PlainSettings()
+    package var push = PushSettings()
     package var files = OutputFiles()
     package var conduct = Conduct()
     package var goesOn = false

@@ -75,7 +75,7 @@ package struct FieldProblem: Error, Equatable, CustomStringConvertible {
 
     package init(_ field: String, sentence: String) { (self.field, description) = (field, sentence) }
 
-    fileprivate init(_ field: String, _ state: String, _ range: ClosedRange<Int>) {
+    init(_ field: String, _ state: String, _ range: ClosedRange<Int>) {
         self.init(field, sentence: "\(field) \(state): give \(range.lowerBound) to \(range.upperBound)")
     }
 }

@@ -15,6 +15,10 @@ package struct SentMedia: Sendable {
     package var soundHorizon: @Sendable () -> Instant? = { nil }
     /// Whether a call that begins now has sound.
     package var offersSound: @Sendable () -> Bool = { false }
+    /// What has happened to the picture since the last call; nil for nothing.
+    package typealias Changes = @Sendable () -> PictureChange?
+    /// Begins to watch the picture for changes.
+    package var watchChanges: @Sendable () throws -> Changes = { { nil } }
     /// Gets the voices of peers; nil where nobody is heard.
     package var voices: (any SoundReceiver)?
     /// Add and remove a sink of the encoders. They are called under locks, and must not call the network.

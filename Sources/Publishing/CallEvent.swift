@@ -3,6 +3,7 @@ import Calls
 import Control
 import Helpers
 import Media
+import Motion
 
 /// Something that happens in the calls of a sender: a sentence for people, and a line of `--events` for programs.
 package struct CallEvent: Encodable, Sendable {
@@ -82,6 +83,8 @@ extension CallEvent {
         switch report.event {
         case .standing(let codec): (kind, self.codec) = (.callJoined, codec?.rawValue.lowercased())
         case .away(_, isNews: true): (kind, reason) = (.callLost, .lost)
+        case .clipBegan(let number, let cause): (kind, id, state) = (.clipBegun, number, cause.rawValue)
+        case .clipEnded(let number, let end): (kind, id, state) = (.clipEnded, number, end.rawValue)
         case .away, .remark: break
         case .joined(let participant, let codec):
             (kind, self.codec) = (.peerJoined, codec?.rawValue.lowercased())

@@ -66,7 +66,7 @@ struct CallList {
         case .ended(let end):
             (status.state, status.reason, status.exitCode) = (.ended, end?.description, end?.kind.rawValue ?? 0)
             failure = end
-        case .joined, .left, .refused, .remark: return false
+        case .joined, .left, .refused, .clipBegan, .clipEnded, .remark: return false
         }
         if (status.state, status.reason) == (before.state, before.reason) { return false }
         (entries[index].status, entries[index].since) = (status, now)

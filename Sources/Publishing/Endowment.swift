@@ -8,6 +8,7 @@ import Glibc
 import HTTP
 import Helpers
 import ICE
+import JSON
 import Posix
 import Talk
 
@@ -65,6 +66,8 @@ struct Endowment: ~Copyable {
         let certificate = try listens ? web.server.tls(readerEnded: readerEnded) : nil
         var given = try settings.credentials.renewed(for: plans, readerEnded: readerEnded)
         if let port = settings.plain.localPort { given[PlainCall.kind] = CallSettings(["localPort": "\(port)"]) }
+        let push = try settings.push.jsonLine()
+        given[CMAFCall.kind] = (given[CMAFCall.kind] ?? CallSettings()).adding([CMAFCall.pushSetting: push])
         let folder = Self.unlessItFails { () throws(BridgeError) in try ProcessFolder(.sender, in: directory) }
         // To commands in other containers, the folder's lock alone tells that this sender lives.
         ends.add { withExtendedLifetime(folder) {} }

@@ -9,6 +9,7 @@ import Helpers
 import Media
 import Posix
 import Sender
+import Synchronization
 import Talk
 
 /// A sender in its sandbox. It sends into any number of calls, which share the encode where they take the same rendition.
@@ -135,5 +136,9 @@ extension SentMedia {
         soundHorizon = { [pictures.instant, sound.instant].compactMap(\.self).max() }
         offersSound = { conduct.offersSound || SoundReader.findsRing(in: directory) }
         self.voices = voices
+        watchChanges = {
+            let changes = Mutex(try WatchedChanges(of: FrameReader(directory: directory)))
+            return { changes.withLock { $0.take() } }
+        }
     }
 }

@@ -1,5 +1,6 @@
 package import Control
 import Glibc
+import Motion
 package import Posix
 import Time
 
@@ -9,6 +10,9 @@ package struct Recorder: ~Copyable {
 
     /// How much may be lost with the power.
     private static let syncTime = Duration.seconds(1)
+    /// Each wake-up costs more than reading a message does. So while a file simply goes on, messages wait for this time, unless there are many bytes.
+    private static let restTime = Duration.milliseconds(200)
+    private static let mostResting = 64 << 10
     /// A sender lets fewer wait.
     private static let mostQuestions = 16
     /// Before another attempt to connect, or to write.
@@ -56,6 +60,8 @@ package struct Recorder: ~Copyable {
     var problem: SystemError?
     private let retention: Retention
     private var tidyAt = Instant.start
+    /// When messages that have come are read at the latest, while a file simply goes on.
+    private var feedAt = Instant.start
     /// When a person is told again how far the file is; nil for nobody who looks.
     private var progressAt: Instant?
 
@@ -98,6 +104,7 @@ package struct Recorder: ~Copyable {
     /// Records until a signal comes, or the broadcast has ended.
     package mutating func run(until signals: borrowing TerminationSignals) -> End {
         let end = turn(until: signals)
+        receive()
         engine.end(at: MonotonicClock.now())
         perform()
         answerWaiting()
@@ -114,20 +121,23 @@ package struct Recorder: ~Copyable {
                 guard (try? connector.ask()) != nil else { return .broadcastEnded }
                 isAsking = true
             }
+            let isResting = engine.isSteady && now < feedAt
             let deadline = earliest(
                 earliest(engine.deadline, syncAt, writeAt),
-                feed == nil && !isAsking ? askAt : nil,
+                feed == nil ? isAsking ? nil : askAt : isResting ? feedAt : nil,
                 earliest(retention == Retention() ? nil : tidyAt, engine.isWriting ? progressAt : nil)
             )
             let descriptors: InlineArray<5, Int32> = [
-                signals.descriptor.raw, requests.descriptor, isAsking ? connector.raw : -1, feed?.raw ?? -1,
+                signals.descriptor.raw, requests.descriptor, isAsking ? connector.raw : -1,
+                isResting ? -1 : feed?.raw ?? -1,
                 suspends?.descriptor.raw ?? -1,
             ]
             waitReadable(descriptors.span, until: deadline)
             if suspends?.takeSuspend() != nil { engine.slept(at: MonotonicClock.now()) }
+            // What was shown before a command belongs before it.
+            receive()
             takeRequests()
             if isAsking, !connect() { return .broadcastEnded }
-            receive()
             let after: Instant = MonotonicClock.now()
             if let writeAt, after >= writeAt {
                 self.writeAt = nil
@@ -160,13 +170,14 @@ package struct Recorder: ~Copyable {
         let now: Instant = MonotonicClock.now()
         var questions: [(request: RecorderRequest, number: UInt64, deadline: Instant)] = []
         do {
-            try feed.receive { message in
+            let count = try feed.receive { message in
                 if case .question(let request, let number, let deadline) = message {
                     questions.append((request, number, deadline))
                 } else {
                     engine.take(message, at: now)
                 }
             }
+            if count > 0, count < Self.mostResting { feedAt = now + Self.restTime }
             // A sender that was taken over must not keep the recorder from anything else.
             guard questions.count <= Self.mostQuestions else { throw RecorderRefusal.tooOften }
             self.feed = consume feed

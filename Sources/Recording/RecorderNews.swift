@@ -1,3 +1,4 @@
+package import Motion
 package import Posix
 
 extension Recorder {

@@ -1,6 +1,7 @@
 import Containers
 package import Control
 package import Media
+import Motion
 package import Time
 
 // Clips, and what is kept in memory for them.
@@ -14,12 +15,8 @@ extension RecordingEngine {
     }
 
     mutating func beginMemory() {
-        clips = settings.clips.map { ClipTrigger(ClipTrigger.Times($0)) }
-        preRoll = .seconds(settings.clips?.preRollS ?? 0)
-        watch = settings.clips.flatMap { ChangeWatch($0) }
-        // A change that waits to become a tick is that much older when it counts.
-        let least = preRoll + (watch == nil ? .zero : ChangeWatch.patience)
-        let time = max(least, settings.replay ?? .zero)
+        clips = settings.clips.map { ClipWatch($0) }
+        let time = max(clips?.memoryTime ?? .zero, settings.replay ?? .zero)
         guard settings.clips != nil || settings.replay != nil else { return memory = nil }
         if memory == nil { memory = FeedMemory(of: time, longestGap: Self.longestGap) } else { memory?.time = time }
     }
@@ -34,7 +31,7 @@ extension RecordingEngine {
         finish(at: now)
         settings.clips = clips
         beginMemory()
-        watch?.learn(from: now)
+        self.clips?.learn(from: now)
         if isWanted { requestKeyframe(at: now) }
     }
 
@@ -58,16 +55,15 @@ extension RecordingEngine {
     }
 
     mutating func take(_ change: TileChange, at instant: Instant, now: Instant) {
-        guard isOn, !isPaused, now >= changesCountFrom, let isRunning = clips?.isRunning else { return }
+        guard isOn, !isPaused, now >= changesCountFrom else { return }
         let instant = min(instant, now)
         let date = date(of: instant)
-        guard watch?.take(change, at: instant, date: date, waits: !isRunning) ?? false else { return }
-        follow(clips!.motion(at: instant))
+        if let events = clips?.take(change, at: instant, date: date) { follow(events) }
     }
 
     mutating func turnClips(at now: Instant) {
-        if isOn, !isPaused, let motion = watch?.turn(at: now) { follow(clips!.motion(at: motion)) }
-        if let events = clips?.turn(at: now) { follow(events) }
+        let countsChanges = isOn && !isPaused
+        if let events = clips?.turn(at: now, countsChanges: countsChanges) { follow(events) }
     }
 
     mutating func stopClip(_ reason: ClipTrigger.End, at now: Instant) {
@@ -88,6 +84,7 @@ extension RecordingEngine {
     }
 
     private mutating func beginClip(at instant: Instant) {
+        let preRoll = clips?.preRoll ?? .zero
         let items = memory?.items(from: instant - preRoll) ?? []
         // Without a picture, or a sender that tells what may be shown, it begins with the next keyframe.
         guard !isBlocked, !isPaused, !needsKeyframe, case .picture(let first, let bytes)? = items.first else {
@@ -126,22 +123,5 @@ extension OpenFile {
         case .picture(let picture, let bytes): add(picture, bytes)
         case .sound(let packet, let instant): add(sound: packet, at: instant)
         }
-    }
-}
-
-extension ClipTrigger.Times {
-    fileprivate init(_ clips: ClipSettings) {
-        self.init()
-        (initial, augmentation) = (.seconds(clips.initialS), .seconds(clips.augmentS))
-        (maximum, blind) = (.seconds(clips.longestS), .seconds(clips.blindS))
-    }
-}
-
-extension ChangeWatch {
-    /// Nil for clips by command alone.
-    fileprivate init?(_ clips: ClipSettings) {
-        guard let sensitivity = clips.sensitivity.flatMap({ MotionSensitivity($0) }) else { return nil }
-        let zones = clips.zones.map { MotionZone(x: $0.x, y: $0.y, width: $0.width, height: $0.height) }
-        self.init(sensitivity, zones: zones)
     }
 }

@@ -1,5 +1,6 @@
 import Containers
 import Control
+import Motion
 import Time
 
 // Where files begin and end.

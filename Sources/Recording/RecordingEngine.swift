@@ -1,6 +1,7 @@
 package import Containers
 package import Control
 package import Media
+package import Motion
 package import Time
 
 /// Decides what of a sender's feed goes into which file. Sans-IO: messages and instants come from outside, and actions go out.
@@ -84,10 +85,8 @@ package struct RecordingEngine {
     /// A sender that was taken over, and lies about times, must not fill the folder with files.
     var openings = RateLimit(interval: .seconds(1), slack: .seconds(20), from: .start)
     /// Nil if everything is recorded.
-    var clips: ClipTrigger?
-    var watch: ChangeWatch?
+    var clips: ClipWatch?
     var memory: FeedMemory?
-    var preRoll = Duration.zero
     /// What a pause has hidden is no motion when it is over.
     private(set) var changesCountFrom = Instant.start
     var actions: [Action] = []
@@ -101,10 +100,13 @@ package struct RecordingEngine {
 
     /// When to call `turn`; nil if only messages change anything.
     package var deadline: Instant? {
-        earliest(earliest(file.map { _ in writtenAt + Self.beatTime }, clips?.deadline), watch?.deadline)
+        earliest(file.map { _ in writtenAt + Self.beatTime }, clips?.deadline)
     }
 
     package var isWriting: Bool { file != nil }
+
+    /// Whether a file goes on, and waits for nothing.
+    var isSteady: Bool { file != nil && !mustCut && !needsKeyframe && requestedAt == nil }
 
     /// Whether a person wants a recording now.
     var isOn: Bool { holds.isEmpty }
@@ -172,7 +174,7 @@ package struct RecordingEngine {
             self.offersSound = offersSound
             // A sender of a paused broadcast tells so next.
             (needsKeyframe, isPaused) = (true, false)
-            watch?.learn(from: now)
+            clips?.learn(from: now)
             if isOn { requestKeyframe(at: now) } else { actions.append(.requestPause) }
         case .picture(let picture, let bytes): take(picture, bytes, at: now)
         case .sound(let packet, let instant): take(sound: packet, at: instant, now: now)
@@ -217,7 +219,8 @@ package struct RecordingEngine {
         }
         if picture.isKeyframe { needsKeyframe = false }
         guard !needsKeyframe else { return requestKeyframe(at: now) }
-        turnClips(at: now)
+        // It may have waited, and what was shown before the end of a clip belongs to that.
+        turnClips(at: min(now, picture.shownAt))
         remember(picture, bytes, at: now)
         if isWanted, !isBlocked { write(picture, bytes, at: now) }
     }
@@ -266,12 +269,12 @@ package struct RecordingEngine {
     /// What is not recorded, or a pause hides, is in no later file.
     private mutating func forget() {
         memory?.forget()
-        watch?.forget()
+        clips?.forget()
     }
 
     private mutating func beginChanges(at now: Instant) {
         changesCountFrom = now + Self.resumeTime
-        watch?.learn(from: now)
+        clips?.learn(from: now)
     }
 
     mutating func requestKeyframe(at now: Instant) {

@@ -30,6 +30,22 @@ import Time
         #expect(scene.dates == [1_000_000_115])
     }
 
+    /// A recorder reads its feed at leisure.
+    @Test func aPictureThatHasWaitedBelongsToTheClipInWhichItWasShown() {
+        var scene = Self.clips()
+        scene.picture(isKeyframe: true)
+        scene.rest(for: 10)
+        scene.move()
+        let begin = scene.now
+        scene.rest(for: 8)
+        scene.now = begin + .milliseconds(10_150)
+        let bytes = scene.bytes
+        scene.picture(at: begin + .milliseconds(9900))
+        #expect(scene.isOpen && scene.bytes > bytes)
+        scene.picture(at: begin + .milliseconds(10_100))
+        #expect(scene.news == ["motion", "quiet"])
+    }
+
     @Test func withoutAPictureItBeginsWithTheNextKeyframe() {
         var scene = Self.clips()
         scene.act { try? $0.trigger(at: $1) }

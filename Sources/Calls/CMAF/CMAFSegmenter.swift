@@ -69,6 +69,9 @@ struct CMAFSegmenter {
     /// Forgets all that was not given yet.
     mutating func forget() { (held, samples, keyframe, needsKeyframe) = (nil, [], nil, true) }
 
+    /// In seconds since 1970, UTC.
+    func date(of instant: Instant) -> Double { epoch + Double(instant.nanoseconds) / 1e9 }
+
     private mutating func hold(_ frame: Held, cuts: Bool, _ mark: CMAFSegment.Mark? = nil) -> CMAFSegment? {
         if let held {
             let duration = Int(frame.time - held.time)
@@ -92,10 +95,11 @@ struct CMAFSegmenter {
     // MARK: - Time, in units of the track since 1970
 
     private func units(_ instant: Instant) -> UInt64 {
-        UInt64(max(0, (epoch + Double(instant.nanoseconds) / 1e9) * Double(track.timescale)))
+        UInt64(max(0, date(of: instant) * Double(track.timescale)))
     }
 
-    private var unitsPerSegment: UInt64 { UInt64(length / .seconds(1) * Double(track.timescale)) }
+    /// Segments are whole milliseconds, of which each track has whole units.
+    private var unitsPerSegment: UInt64 { UInt64((length / .seconds(1) * Double(track.timescale)).rounded()) }
 
     private func number(at time: UInt64) -> UInt64 { time / unitsPerSegment }
 

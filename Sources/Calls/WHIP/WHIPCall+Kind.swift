@@ -2,11 +2,6 @@ import HTTP
 
 extension WHIPCall {
     package static let kind = "whip"
-
-    /// Whether a token has the characters of bearer tokens alone (RFC 6750 §2.1).
-    package static func canBe(token: String) -> Bool {
-        Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8).isSuperset(of: token.utf8)
-    }
 }
 
 extension CallKind {
@@ -19,7 +14,7 @@ extension CallKind {
         }
         var plan = CallPlan(WHIPCall.kind, "whip+\(endpoint.summary)", argument: "whip+\(endpoint)") { settings in
             let token = settings.texts["whipToken"]
-            guard token.map(WHIPCall.canBe(token:)) ?? true else {
+            guard token.map(BearerToken.isOne) ?? true else {
                 throw CallEnd(.failed, "the token of the WHIP server has characters that no bearer token has")
             }
             let current: @Sendable () -> String? = { settings.current()["whipToken"] }

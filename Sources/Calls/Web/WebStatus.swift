@@ -47,7 +47,7 @@ package final class WebStatus: Sendable {
             switch report.event {
             case .joined: 1
             case .left: -1
-            case .standing, .away, .refused, .ended, .remark: 0
+            case .standing, .away, .refused, .ended, .clipBegan, .clipEnded, .remark: 0
             }
         if change != 0 { self.change { $0.viewers += change } }
     }

@@ -1,5 +1,5 @@
-import Control
 import FrameBridge
+import Media
 import Time
 
 /// Finds the tiles of a broadcast's picture that have changed by something else than the pointer. For one thread.

@@ -8,6 +8,7 @@ extension CallCredentials {
     private func secrets(for kind: String) -> [(setting: String, name: String, secret: Secret?)] {
         switch kind {
         case WHIPCall.kind: [("whipToken", "token", whipToken)]
+        case CMAFCall.kind: [(CMAFCall.tokenSetting, "token", pushToken)]
         case JanusCall.kind:
             [
                 ("janusSecret", "API secret", janusSecret), ("janusToken", "token", janusToken),
@@ -21,8 +22,10 @@ extension CallCredentials {
     package func texts(for kind: String) throws -> [String: String] {
         var texts: [String: String] = [:]
         for (setting, name, secret) in secrets(for: kind) { texts[setting] = try secret?.text(name) }
-        guard texts["whipToken"].map(WHIPCall.canBe(token:)) ?? true else {
-            throw ConfigurationError("the token of the WHIP server has characters that no bearer token has")
+        for (setting, server) in [("whipToken", "the WHIP server"), (CMAFCall.tokenSetting, "the server of segments")] {
+            guard texts[setting].map(BearerToken.isOne) ?? true else {
+                throw ConfigurationError("the token of \(server) has characters that no bearer token has")
+            }
         }
         return texts
     }
@@ -36,12 +39,14 @@ extension CallCredentials {
         readerEnded: @escaping @Sendable (NamedFiles.End) -> Void
     ) throws -> [String: CallSettings] {
         var all: [String: CallSettings] = [:]
-        for (kind, files) in [(WHIPCall.kind, "the token"), (JanusCall.kind, "the secrets of Janus")]
-        where calls.contains(where: { $0.kind == kind }) {
+        let kinds = [
+            (WHIPCall.kind, "the token"), (CMAFCall.kind, "the token"), (JanusCall.kind, "the secrets of Janus"),
+        ]
+        for (kind, files) in kinds where calls.contains(where: { $0.kind == kind }) {
             let (secrets, texts) = (secrets(for: kind), try texts(for: kind))
             let names = secrets.map { $0.setting }
             let current = try Secret.renewed(secrets.map { $0.secret }, names.map { texts[$0] }, files, readerEnded) {
-                kind != WHIPCall.kind || WHIPCall.canBe(token: $0)
+                kind == JanusCall.kind || BearerToken.isOne($0)
             }
             all[kind] = CallSettings(texts) {
                 Dictionary(uniqueKeysWithValues: zip(names, current())).compactMapValues(\.self)

@@ -32,16 +32,18 @@ struct FeedConnection: ~Copyable {
 
     /// The messages that have come.
     ///
+    /// - Returns: their bytes.
     /// - Throws: if the sender has gone, or sends what no sender does.
-    mutating func receive(_ take: (FeedMessage) -> Void) throws {
+    mutating func receive(_ take: (FeedMessage) -> Void) throws -> Int {
         var count = 0
         while count < Self.mostAtOnce {
             let read = try buffer.withUnsafeMutableBytes { try readAvailable(from: socket.raw, into: $0) }
-            guard let read else { return }
+            guard let read else { break }
             if read == 0 { throw SystemError("recv", code: ECONNRESET) }
             count += read
             decoder.take(buffer[..<read])
             while let message = try decoder.next() { take(message) }
         }
+        return count
     }
 }

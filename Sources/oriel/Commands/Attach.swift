@@ -38,9 +38,10 @@ struct Attach: ParsableCommand, SenderCommand {
     @OptionGroup var entry: AcceptOptions
     @OptionGroup var talk: TalkOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
-    @OptionGroup(title: "Options of room+, whip+ and janus+") var joined: JoinedCallOptions
+    @OptionGroup(title: "Options of room+, whip+, cmaf+ and janus+") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of room+") var room: RoomOptions
     @OptionGroup(title: "Options of room+") var rendering: RenderOptions
+    @OptionGroup(title: "Options of cmaf+") var push: PushOptions
     @OptionGroup(title: "Options of rtp://") var rtp: PlainRTPOptions
 
     @Option(help: "Frames a second at most, 1 to 60.")
@@ -57,6 +58,7 @@ struct Attach: ParsableCommand, SenderCommand {
     func validate() throws {
         try require("--fps", fps, in: 1...60)
         try joined.validate(for: calls)
+        try push.validate(for: calls)
         let plainCalls = calls.count { $0.kind == PlainCall.kind }
         if rtp.print != nil, plainCalls < calls.count {
             throw ValidationError("--print tells the receivers of rtp:// calls what they need: give such calls alone.")
@@ -102,6 +104,7 @@ struct Attach: ParsableCommand, SenderCommand {
             settings.framesPerSecond = fps
             (settings.rendering.render, settings.rendering.preview) = (rendering.render, rendering.preview)
             (settings.plain.sdp, settings.plain.localPort) = (rtp.sdp, rtp.localPort)
+            settings.push = push.settings
             (settings.conduct.offersSound, settings.conduct.waitsForBroadcast) = (sound, wait)
             return settings
         }

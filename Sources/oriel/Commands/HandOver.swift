@@ -3,6 +3,7 @@ import Calls
 import Control
 import FrameBridge
 import Helpers
+import JSON
 import Posix
 import Publishing
 import Time
@@ -17,6 +18,7 @@ struct HandOver: ParsableArguments {
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
     @OptionGroup var joined: JoinedCallOptions
+    @OptionGroup var push: PushOptions
     @OptionGroup var rtp: PlainRTPOptions
 
     @Flag var running = false
@@ -77,6 +79,9 @@ struct HandOver: ParsableArguments {
     /// The request for a call, with the settings that it may need and no others.
     private func addition(of call: CallPlan) throws -> SenderRequest {
         var settings = try joined.settings.texts(for: call.kind)
+        if call.kind == CMAFCall.kind {
+            settings[CMAFCall.pushSetting] = try push.settings.jsonLine()
+        }
         if call.kind == PlainCall.kind, let port = rtp.localPort { settings["localPort"] = "\(port)" }
         return .add(call: call.argument, settings: settings)
     }

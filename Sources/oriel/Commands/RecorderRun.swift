@@ -2,6 +2,7 @@ import Configuration
 import Control
 import FrameBridge
 import Helpers
+import Motion
 import Posix
 import Publishing
 import Recording

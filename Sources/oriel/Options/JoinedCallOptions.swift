@@ -15,6 +15,15 @@ struct JoinedCallOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "A file with the bearer token of the server of segments, read again for each request, so that it may be renewed; the environment may give "
+                + "one as ORIEL_PUSH_TOKEN instead.",
+            valueName: "file"
+        )
+    )
+    var pushTokenFile: String?
+
+    @Option(
+        help: ArgumentHelp(
             "A file with the API secret of the Janus server, read again for each connection, so that it may be renewed; the "
                 + "environment may give one as ORIEL_JANUS_SECRET instead.",
             valueName: "file"
@@ -52,6 +61,9 @@ struct JoinedCallOptions: ParsableArguments {
         } catch let error as ConfigurationError {
             throw ValidationError("\(error)")
         }
+        if servers(CMAFCall.kind) > 1, settings.pushToken != nil {
+            throw ValidationError("a token is for one server of segments: attach a sender to each.")
+        }
         if servers(JanusCall.kind) > 1, try !settings.texts(for: JanusCall.kind).isEmpty {
             throw ValidationError("secrets of Janus are for one server: attach a sender to each.")
         }
@@ -60,6 +72,7 @@ struct JoinedCallOptions: ParsableArguments {
     var settings: CallCredentials {
         var settings = CallCredentials()
         settings.whipToken = Secret(in: whipTokenFile, or: .whipToken)
+        settings.pushToken = Secret(in: pushTokenFile, or: .pushToken)
         settings.janusSecret = Secret(in: janusSecretFile, or: .janusSecret)
         settings.janusToken = Secret(in: janusTokenFile, or: .janusToken)
         settings.janusPin = Secret(in: janusPinFile, or: .janusPin)

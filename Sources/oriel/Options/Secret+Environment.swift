@@ -9,6 +9,7 @@ extension Secret {
         case turn = "ORIEL_TURN"
         case turnSecret = "ORIEL_TURN_SECRET"
         case whipToken = "ORIEL_WHIP_TOKEN"
+        case pushToken = "ORIEL_PUSH_TOKEN"
         case janusSecret = "ORIEL_JANUS_SECRET"
         case janusToken = "ORIEL_JANUS_TOKEN"
         case janusPin = "ORIEL_JANUS_PIN"

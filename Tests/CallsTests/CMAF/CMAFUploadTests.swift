@@ -1,3 +1,4 @@
+import HTTP
 import TestSupport
 import Testing
 import Time
@@ -9,23 +10,33 @@ import Time
 
     /// An upload, and the server's view of it.
     private struct Scene {
-        var upload = CMAFUpload(headers.map { CMAFUpload.Item(name: $0, bytes: [1]) })
+        var upload: CMAFUpload
         var now = Instant.seconds(100)
         /// What the server has taken.
         private(set) var taken: [String] = []
         private(set) var news: [String] = []
         /// The request that waits for an answer.
         private(set) var asked: String?
+        private(set) var url = ""
+
+        init(keeping most: Double? = nil) {
+            upload = CMAFUpload(
+                headers.map { CMAFUpload.Item(name: $0, bytes: [1]) },
+                to: WebURL(parsing: "https://there/live/")!,
+                keeping: most
+            )
+            follow()
+        }
 
         mutating func add(_ number: Int) {
             upload.add(CMAFUpload.Item(name: "video/\(number).m4s", bytes: [2]))
             follow()
         }
 
-        mutating func answer(_ status: Int) {
+        mutating func answer(_ status: Int, location: String? = nil) {
             if let asked, status < 300 { taken.append(asked) }
             asked = nil
-            upload.answered(status, retryAfter: nil, server: "there", at: now)
+            upload.answered(CMAFUpload.Answer(status: status, location: location), at: now)
             follow()
         }
 
@@ -53,9 +64,9 @@ import Time
         private mutating func follow() {
             for output in upload.takeOutputs() {
                 switch output {
-                case .put(let item):
+                case .put(let put):
                     #expect(asked == nil, "one at a time")
-                    asked = item.name
+                    (asked, url) = (put.item.name, "\(put.url)")
                 case .standing: news.append("standing")
                 case .away: news.append("away")
                 case .ended(let end): news.append("\(end.kind)")
@@ -66,7 +77,7 @@ import Time
 
     @Test func headersComeFirst() {
         var scene = Scene()
-        #expect(scene.asked == nil)
+        #expect(scene.url == "https://there:443/live/manifest.mpd", "before there is a segment")
         scene.add(1)
         scene.add(2)
         scene.answerAll()
@@ -134,7 +145,7 @@ import Time
         #expect(scene.taken == Self.headers + ["video/1.m4s"])
     }
 
-    @Test(arguments: [403, 404]) func aRefusalIsTriedTwiceMore(status: Int) {
+    @Test(arguments: [401, 403, 404]) func aRefusalIsTriedTwiceMore(status: Int) {
         var scene = Scene()
         scene.add(1)
         for _ in 0..<3 {
@@ -146,10 +157,45 @@ import Time
         #expect(scene.asked == nil && scene.upload.isDone)
     }
 
-    @Test(arguments: [301, 401, 405, 415, 400]) func whatAServerDoesNotTakeEndsTheCall(status: Int) {
+    @Test(arguments: [300, 303, 304, 405, 415, 400]) func whatAServerDoesNotTakeEndsTheCall(status: Int) {
         var scene = Scene()
         scene.add(1)
         scene.answer(status)
+        #expect(scene.news == ["failed"])
+    }
+
+    /// What a server redirects to gets the following requests too, until it fails.
+    @Test(arguments: [301, 302, 307, 308]) func aRedirectIsFollowed(status: Int) {
+        var scene = Scene()
+        scene.answer(status, location: "https://edge:8443/a/manifest.mpd")
+        #expect(scene.url == "https://edge:8443/a/manifest.mpd")
+        scene.answer(201)
+        #expect(scene.url == "https://edge:8443/a/video/init.mp4")
+        scene.fail()
+        scene.wait(10)
+        #expect(scene.url == "https://there:443/live/manifest.mpd")
+        scene.answer(status, location: "/other?name=manifest.mpd")
+        #expect(scene.url == "https://there:443/other?name=manifest.mpd")
+        scene.answer(201)
+        #expect(scene.url == "https://there:443/live/video/init.mp4", "it says nothing of other names")
+        scene.answerAll()
+        #expect(scene.news == ["standing", "away", "standing"])
+    }
+
+    @Test(arguments: [nil, "http://there/live/manifest.mpd", "ftp://x/", "https://user@x/"])
+    func aRedirectToNowhereEndsTheCall(location: String?) {
+        var scene = Scene()
+        scene.answer(307, location: location)
+        #expect(scene.news == ["failed"] && scene.asked == nil)
+    }
+
+    @Test func redirectsEnd() {
+        var scene = Scene()
+        for _ in 0..<5 {
+            scene.answer(308, location: "manifest.mpd")
+            #expect(scene.asked == "manifest.mpd")
+        }
+        scene.answer(308, location: "manifest.mpd")
         #expect(scene.news == ["failed"])
     }
 
@@ -178,6 +224,40 @@ import Time
         #expect(!scene.taken.contains("video/3.m4s") && scene.taken.last == "video/4.m4s")
     }
 
+    /// Of clips everything waits that a server may want later.
+    @Test func clipsWaitForTheServer() {
+        var scene = Scene(keeping: 20)
+        scene.answerAll()
+        for number in 1...15 {
+            scene.add(number)
+            if scene.asked != nil { scene.fail() }
+            scene.wait(1)
+        }
+        scene.wait(10)
+        scene.answerAll()
+        #expect(scene.taken.filter { $0.hasSuffix("m4s") } == (1...15).map { "video/\($0).m4s" })
+    }
+
+    /// Invariant: paused.
+    @Test func whatIsForgottenIsRedirectedNoMore() {
+        var scene = Scene()
+        scene.answerAll()
+        scene.add(1)
+        #expect(scene.asked == "video/1.m4s")
+        scene.upload.forget()
+        scene.answer(307, location: "https://edge/live/video/1.m4s")
+        #expect(scene.asked == nil)
+        scene.add(2)
+        #expect(scene.url == "https://edge:443/live/video/2.m4s")
+    }
+
+    @Test func aPathOfTwoSlashesIsNoHost() {
+        var scene = Scene()
+        scene.answer(307, location: "https://edge//live/manifest.mpd")
+        scene.answer(201)
+        #expect(scene.url == "https://edge:443//live/video/init.mp4")
+    }
+
     /// Whatever it answers: no crash, one request at a time, and no more waits than segments.
     @Test(arguments: 0..<50) func anyServerIsSurvived(seed: UInt64) {
         var random = SplitMix(seed: seed)
@@ -186,7 +266,11 @@ import Time
             switch Int.random(in: 0..<4, using: &random) {
             case 0: scene.add(number)
             case 1 where scene.asked != nil:
-                scene.answer([200, 201, 204, 400, 403, 408, 412, 500, 503].randomElement(using: &random)!)
+                let status = [200, 201, 204, 307, 400, 403, 408, 412, 500, 503].randomElement(using: &random)!
+                scene.answer(
+                    status,
+                    location: ["https://edge/\(scene.asked!)", "x", nil].randomElement(using: &random)!
+                )
             case 2 where scene.asked != nil: scene.fail()
             default: scene.wait(.random(in: 0...5, using: &random))
             }

@@ -79,7 +79,7 @@ import WebRTC
                 case .joined(let participant, _): log.participants.withLock { $0.came.append(participant.id) }
                 case .left(let participant, _): log.participants.withLock { $0.left.append(participant.id) }
                 case .ended(let end): log.end.withLock { $0 = .some(end) }
-                case .standing, .away, .refused, .remark: break
+                case .standing, .away, .refused, .clipBegan, .clipEnded, .remark: break
                 }
             }
             call = try RoomCall(address, name: name, note: note, in: host)

@@ -1,9 +1,9 @@
-import Control
+import Media
 import TestSupport
 import Testing
 import Time
 
-@testable import Recording
+@testable import Motion
 
 @Suite struct ChangeWatchTests {
     /// A screen of 1920x1080, and when its changes were motion.

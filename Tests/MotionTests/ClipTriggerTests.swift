@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Time
 
-@testable import Recording
+@testable import Motion
 
 @Suite struct ClipTriggerTests {
     /// The rules, word by word, at each instant of a walk in steps of a quarter second. Times are in steps.

@@ -1,4 +1,4 @@
-import Control
+import Media
 import Time
 
 /// Finds out by the changes of a picture whether something moves. Sans-IO.

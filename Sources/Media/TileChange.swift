@@ -2,7 +2,7 @@
 package struct TileChange: Sendable, Equatable {
     /// Of the largest picture that a capture process makes.
     private static let mostColumns = 256
-    static let mostBytes = byteCount(mostColumns, mostColumns)
+    package static let mostBytes = byteCount(mostColumns, mostColumns)
 
     package let columns: Int, rows: Int
     /// A bit for each tile, row by row, from the lowest of each byte on.
@@ -17,7 +17,7 @@ package struct TileChange: Sendable, Equatable {
     }
 
     /// Nil for sizes that no picture has.
-    init?(columns: Int, rows: Int, bits: [UInt8]) {
+    package init?(columns: Int, rows: Int, bits: [UInt8]) {
         guard 1...Self.mostColumns ~= columns, 1...Self.mostColumns ~= rows,
             bits.count == Self.byteCount(columns, rows)
         else { return nil }
