@@ -53,6 +53,8 @@ package struct Demand: Sendable, Equatable {
     package var measuresLink = false
     /// Whether all frames must have the rendition's size.
     package var keepsSize = false
+    /// Whether it takes what others get, such as a file: while others want the rendition, their links alone set the pace and the rates.
+    package var follows = false
 
     package static let none = Demand(isWanted: false)
 }

@@ -15,6 +15,8 @@ package final class Sinks: Sendable {
         var members: [any MediaSink] = []
         /// The last preferences, by rungs, for later sinks.
         var preferred: [Int: Rendition] = [:]
+        /// When the last frame of each rendition was given.
+        var sentAt: [Rendition.ID: Instant] = [:]
     }
 
     /// - Parameters:
@@ -60,13 +62,30 @@ package final class Sinks: Sendable {
         return wasThere
     }
 
+    /// How long those that follow wait for others whose links take nothing. A page takes seconds on a thin one.
+    private static let followTime = Duration.seconds(5)
+
     /// The demand of all sinks for a rendition. They are full as long as all sinks that want it are. The rates are
     /// those of the fastest sink.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
+        let demands = all.map { $0.demand(for: rendition, at: now) }.filter(\.isWanted)
+        let leading = demands.filter { !$0.follows }
+        guard !leading.isEmpty, leading.count < demands.count else { return Self.sum(demands) }
+        var sum = Self.sum(leading)
+        let sentAt = state.withLock { $0.sentAt[rendition] ?? .start }
+        sum.isFullUntil = sum.isFullUntil.map { min($0, sentAt + Self.followTime) }
+        let needs = Self.sum(demands.filter(\.follows))
+        sum.keepsSize = sum.keepsSize || needs.keepsSize
+        sum.keyframeInterval = [sum.keyframeInterval, needs.keyframeInterval].compactMap(\.self).min()
+        if let keyframeAt = needs.keyframeAt {
+            sum.keyframeAt = earliest(sum.keyframeAt, max(keyframeAt, sum.isFullUntil ?? keyframeAt))
+        }
+        return sum
+    }
+
+    private static func sum(_ demands: [Demand]) -> Demand {
         var sum = Demand.none
-        for sink in all {
-            let demand = sink.demand(for: rendition, at: now)
-            guard demand.isWanted else { continue }
+        for demand in demands {
             /// Nil as soon as one is.
             func join<Value>(_ one: Value?, _ other: Value?, _ choose: (Value, Value) -> Value) -> Value? {
                 sum.isWanted ? one.flatMap { one in other.map { choose(one, $0) } } : other
@@ -95,6 +114,7 @@ package final class Sinks: Sendable {
     /// Lends a frame to each sink in turn, without a copy. A sink must not wait here: a slow one needs a queue and a
     /// thread of its own.
     func send(_ bytes: Span<UInt8>, _ frame: EncodedFrame, at now: Instant) {
+        state.withLock { $0.sentAt[frame.rendition] = now }
         for sink in all where sink.demand(for: frame.rendition, at: now).isWanted {
             // A sink that throws in several renditions is reported once.
             do { try sink.send(bytes, frame) } catch { if remove(sink) { report("\(error)") } }

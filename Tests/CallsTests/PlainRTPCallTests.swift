@@ -167,6 +167,18 @@ struct Receiver: ~Copyable {
         #expect(320_000...340_000 ~= demand().limit ?? 0)
     }
 
+    /// Dropped, they would need another keyframe, and what comes behind that would be dropped again.
+    @Test func whatComesBehindALargeKeyframeWaits() throws {
+        let receiver = try Receiver.anywhere(family: AF_INET)
+        let destination = try RTPDestination(parsing: "rtp://127.0.0.1:\(receiver.port)").resolve()
+        let call = try PlainRTPCall(to: destination, media(TargetBitrate(300_000)))
+        defer { call.close() }
+        // Takes half a second to send.
+        #expect(send(80_000, isKeyframe: true, on: call))
+        for _ in 0..<10 { #expect(send(100, on: call)) }
+        #expect(!wantsKeyframe(call))
+    }
+
     /// Nothing can be decoded before the next keyframe then, and that is dropped too while there is no room.
     @Test func whatComesWhileTooMuchWaitsIsDropped() throws {
         let receiver = try Receiver.anywhere(family: AF_INET)

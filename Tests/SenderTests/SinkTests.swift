@@ -100,6 +100,31 @@ import Time
         #expect(limit() == nil)
     }
 
+    /// A recorder beside a viewer with a thin link takes what the viewer takes, and costs the viewer nothing. One whose link is dead holds it up
+    /// for five seconds at most.
+    @Test func oneThatFollowsSetsNoPace() {
+        let sinks = Sinks(target: TargetBitrate(1_000_000)) { _ in }
+        let (file, viewer) = (TestSink(wanting: [rendition]), TestSink(wanting: [rendition]))
+        func demand() -> Demand { sinks.demand(for: rendition.id, at: .start) }
+        sinks.add(file)
+        file.demand(Demand(isWanted: true, keyframeAt: .seconds(1), keepsSize: true, follows: true), of: rendition)
+        #expect(demand().limit == nil && demand().isFullUntil == nil && demand().isWanted)
+        sinks.add(viewer)
+        for (room, expected) in [(Instant.seconds(3), Instant.seconds(3)), (.seconds(60), .seconds(5))] {
+            viewer.demand(
+                Demand(isWanted: true, isFullUntil: room, limit: 300_000, linkRate: 400_000),
+                of: rendition
+            )
+            let sum = demand()
+            #expect(sum.limit == 300_000 && sum.linkRate == 400_000 && sum.keepsSize)
+            #expect(sum.isFullUntil == expected && sum.keyframeAt == expected, "no keyframe before there is room")
+        }
+        viewer.demand(Demand(isWanted: true), of: rendition)
+        #expect(demand().limit == nil && demand().isFullUntil == nil && demand().keyframeAt == .seconds(1))
+        viewer.demand(Demand(isWanted: false, isFullUntil: .seconds(9), limit: 1), of: rendition)
+        #expect(demand().limit == nil && demand().isFullUntil == nil, "nobody to follow")
+    }
+
     /// Encoders are woken, and follow it within what the links carry.
     @Test func whatTheUserSetsReachesEncodersAtOnce() {
         let sinks = Sinks(target: TargetBitrate(1_000_000)) { _ in }

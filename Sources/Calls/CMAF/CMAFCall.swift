@@ -73,7 +73,7 @@ package final class CMAFCall: Call, MediaSink {
         return state.withLock { state in
             guard state.stream.isRunning else { return .none }
             var demand = Demand(isWanted: true)
-            demand.keepsSize = true
+            (demand.keepsSize, demand.follows) = (true, true)
             demand.keyframeAt = state.stream.keyframeAt(now)
             return demand
         }

@@ -13,6 +13,8 @@ package import Time
 package final class PlainRTPCall: MediaSink {
     /// The sender makes no frame while the packets of earlier frames need longer than this to leave.
     private static let longestBacklog = Duration.milliseconds(100)
+    /// Beside sinks with room, frames come all the same. Behind a large keyframe they wait: dropped, they would need another one.
+    private static let longestQueue = Duration.seconds(1)
 
     private let media: SentMedia
     /// Of RTP. RTCP goes to the port after it.
@@ -135,7 +137,7 @@ package final class PlainRTPCall: MediaSink {
         let now: Instant = MonotonicClock.now()
         let mustWake = state.withLock { state in
             forgetPast(&state)
-            let isFull = state.session.backlog(at: now) > Self.longestBacklog
+            let isFull = state.session.backlog(at: now) > Self.longestQueue
             if isFull { state.isIncomplete = true }
             guard !state.isPast(frame.captureTime), !isFull, frame.isKeyframe || !state.isIncomplete else {
                 state.session.requestKeyframe()

@@ -138,6 +138,7 @@ final class RecordingFeed: MediaSink {
         state.withLock { state in
             guard state.rendition.id == rendition, state.isOn, !state.isClosed else { return .none }
             var demand = Demand(isWanted: true)
+            demand.follows = true
             demand.keyframeAt = state.keyframeAt ?? (state.queue.needsKeyframe ? now : nil)
             return demand
         }

@@ -38,6 +38,39 @@ extension Keep {
             #expect(probe.duration > 2.9 && probe.duration < (end - begin) / .seconds(1) + 0.1)
         }
 
+        /// Frames that a receiver's link cannot take at once wait there, though the recorder has room for them.
+        @Test func besideAPlainReceiverItCostsNoKeyframes() throws {
+            let scene = try RecordScene(hasSender: false, size: (1280, 720))
+            let counter = try draw("counter", on: scene.server, "--fps", "30")
+            let port = try Ports.free(AF_INET)
+            let drain = try Subprocess([
+                "python3", "-c",
+                """
+                import socket, sys
+                receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                receiver.bind(("127.0.0.1", int(sys.argv[1])))
+                print("ready", flush=True)
+                while True: receiver.recv(65536)
+                """, "\(port)",
+            ])
+            try drain.wait(until: "it listens") { !drain.outputLines.isEmpty }
+            let path = scene.broadcast.folder.file("stats")
+            let sender = try scene.broadcast.attach(toPort: port, "--stats", path, "--keyframe-interval", "0")
+            let statistics = StatisticsLines(path)
+            try sender.wait(until: "it sends") { try statistics.last("frames_encoded") ?? 0 > 10 }
+            let before = try #require(try statistics.last("keyframes"))
+            let recorder = try scene.record()
+            let begin = try #require(try statistics.last("frames_encoded"))
+            try recorder.wait(until: "it goes on for a while") {
+                try statistics.last("frames_encoded") ?? 0 > begin + 150
+            }
+            recorder.kill(SIGINT)
+            #expect(try recorder.wait() == .code(0))
+            // One for the recorder, and another one if the first came in between.
+            #expect(try #require(try statistics.last("keyframes")) - before <= 3, "\(statistics.text)")
+            for program in [sender, drain, counter] { program.stop() }
+        }
+
         @Test func withoutASenderItHasOneOfItsOwn() throws {
             let scene = try RecordScene(hasSender: false)
             let recorder = try scene.record()
