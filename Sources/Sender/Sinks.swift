@@ -68,41 +68,17 @@ package final class Sinks: Sendable {
     /// The demand of all sinks for a rendition. They are full as long as all sinks that want it are. The rates are
     /// those of the fastest sink.
     package func demand(for rendition: Rendition.ID, at now: Instant) -> Demand {
-        let demands = all.map { $0.demand(for: rendition, at: now) }.filter(\.isWanted)
-        let leading = demands.filter { !$0.follows }
-        guard !leading.isEmpty, leading.count < demands.count else { return Self.sum(demands) }
-        var sum = Self.sum(leading)
+        var (leading, following) = (Demand.none, Demand.none)
+        for sink in all {
+            let demand = sink.demand(for: rendition, at: now)
+            guard demand.isWanted else { continue }
+            if demand.follows { following.join(demand) } else { leading.join(demand) }
+        }
+        guard leading.isWanted, following.isWanted else { return leading.isWanted ? leading : following }
         let sentAt = state.withLock { $0.sentAt[rendition] ?? .start }
-        sum.isFullUntil = sum.isFullUntil.map { min($0, sentAt + Self.followTime) }
-        let needs = Self.sum(demands.filter(\.follows))
-        sum.keepsSize = sum.keepsSize || needs.keepsSize
-        sum.keyframeInterval = [sum.keyframeInterval, needs.keyframeInterval].compactMap(\.self).min()
-        if let keyframeAt = needs.keyframeAt {
-            sum.keyframeAt = earliest(sum.keyframeAt, max(keyframeAt, sum.isFullUntil ?? keyframeAt))
-        }
-        return sum
-    }
-
-    private static func sum(_ demands: [Demand]) -> Demand {
-        var sum = Demand.none
-        for demand in demands {
-            /// Nil as soon as one is.
-            func join<Value>(_ one: Value?, _ other: Value?, _ choose: (Value, Value) -> Value) -> Value? {
-                sum.isWanted ? one.flatMap { one in other.map { choose(one, $0) } } : other
-            }
-            sum.isFullUntil = join(sum.isFullUntil, demand.isFullUntil, min)
-            sum.linkRate = join(sum.linkRate, demand.linkRate, max)
-            sum.limit = join(sum.limit, demand.limit, max)
-            sum.measuresLink = demand.measuresLink && (!sum.isWanted || sum.measuresLink)
-            sum.keepsSize = sum.keepsSize || demand.keepsSize
-            sum.isWanted = true
-            sum.keyframeInterval = [sum.keyframeInterval, demand.keyframeInterval].compactMap(\.self).min()
-            // A full sink cannot take the keyframe that it demands.
-            if let keyframeAt = demand.keyframeAt {
-                sum.keyframeAt = earliest(sum.keyframeAt, max(keyframeAt, demand.isFullUntil ?? keyframeAt))
-            }
-        }
-        return sum
+        leading.isFullUntil = leading.isFullUntil.map { min($0, sentAt + Self.followTime) }
+        leading.joinNeeds(following, fullUntil: leading.isFullUntil)
+        return leading
     }
 
     /// Whether one of some sinks wants a rendition now.
@@ -148,4 +124,31 @@ package final class Sinks: Sendable {
     }
 
     private var all: [any MediaSink] { state.withLock { $0.members } }
+}
+
+extension Demand {
+    /// Adds the demand of another sink that wants the rendition.
+    fileprivate mutating func join(_ other: Demand) {
+        /// Nil as soon as one is.
+        func join<Value>(_ one: Value?, _ other: Value?, _ choose: (Value, Value) -> Value) -> Value? {
+            isWanted ? one.flatMap { one in other.map { choose(one, $0) } } : other
+        }
+        isFullUntil = join(isFullUntil, other.isFullUntil, min)
+        linkRate = join(linkRate, other.linkRate, max)
+        limit = join(limit, other.limit, max)
+        measuresLink = other.measuresLink && (!isWanted || measuresLink)
+        isWanted = true
+        joinNeeds(other, fullUntil: other.isFullUntil)
+    }
+
+    /// Adds what another sink needs of the frames, whatever its link carries.
+    ///
+    /// - Parameter fullUntil: when it can take the keyframe that it demands; nil for at once.
+    fileprivate mutating func joinNeeds(_ other: Demand, fullUntil: Instant?) {
+        keepsSize = keepsSize || other.keepsSize
+        keyframeInterval = [keyframeInterval, other.keyframeInterval].compactMap(\.self).min()
+        if let keyframeAt = other.keyframeAt {
+            self.keyframeAt = earliest(self.keyframeAt, max(keyframeAt, fullUntil ?? keyframeAt))
+        }
+    }
 }
