@@ -58,22 +58,23 @@ struct RecordingList {
                 pictures.length + Self.longestRest
             )
             sheet.addTitle(recording.line(0))
+            try check(sheet)
             for number in 0..<(interval == nil ? Self.usualPictures : Int.max) {
                 let time = interval.map { $0 * number } ?? length / Self.usualPictures * number
                 guard time < length || number == 0, let picture = try? pictures.picture(at: time) else { break }
                 sheet.add(picture, label: ListedRecording.clock(time / .seconds(1)))
-                if sheet.size.height > Self.greatestHeight {
-                    throw Failure(
-                        .usage,
-                        "the sheet would be too long: give a longer --every, or a folder with fewer recordings"
-                    )
-                }
+                try check(sheet)
             }
         }
         guard !sheet.size.isEmpty else {
             throw Failure(.failed, "there is no recording in \(folder.path): give a folder with --to")
         }
         return sheet
+    }
+
+    private func check(_ sheet: borrowing ContactSheet) throws {
+        guard sheet.size.height > Self.greatestHeight else { return }
+        throw Failure(.usage, "the sheet would be too long: give a longer --every, or a folder with fewer recordings")
     }
 }
 
