@@ -7,13 +7,14 @@ import Time
 /// XDamage misses some drawing (OpenGL, some compositors). Hence the sweep: without any damage, stripes of the screen
 /// are compared with the picture before, all of it once a second. A sweep that finds a change starts polling of the
 /// whole screen at the frame rate, until `trustTime` has passed without another find.
+/// A screen at rest is swept in narrower stripes, all of it in four seconds, as the sweep is then most of the cost.
 struct CaptureSchedule {
     /// The parts of a look. The pointer is always asked for.
     struct Look: Equatable {
         enum Sweep: Equatable {
             case none
-            /// One of `CaptureSchedule.stripes` parts of the screen, from 0 on.
-            case stripe(Int)
+            /// One of the stripes into which the screen is divided, from 0 on.
+            case stripe(Int, of: Int)
             case everything
         }
 
@@ -24,8 +25,11 @@ struct CaptureSchedule {
         var sweep: Sweep
     }
 
-    static let stripes = 2
+    private static let stripes = 2
+    private static let stripesAtRest = 8
     static let sweepInterval = Duration.seconds(1) / stripes
+    /// A screen is at rest after this time without a change, unless its server ever missed drawing.
+    static let calmTime = Duration.seconds(60)
     static let trustTime = Duration.seconds(5)
     /// After a move, the pointer is asked for at the frame rate for this time, in case a program moves it without
     /// events.
@@ -44,6 +48,8 @@ struct CaptureSchedule {
     private var asksPointerUntil = Instant.start
     private var sweepAt: Instant
     private var stripe = 0
+    private var changedAt: Instant
+    private var hasMissed = false
 
     /// - Parameters:
     ///   - hasDamage: whether the server reports damage. Without it the whole screen is polled.
@@ -53,7 +59,7 @@ struct CaptureSchedule {
         self.interval = interval
         rate = RateLimit(interval: interval, from: now)
         (self.hasDamage, self.hasMotion) = (hasDamage, hasMotion)
-        sweepAt = now
+        (sweepAt, changedAt) = (now, now)
     }
 
     /// There was drawing, or may have been.
@@ -83,9 +89,15 @@ struct CaptureSchedule {
         guard now >= deadline else { return nil }
         guard let lastLook else { return .atAll }
         let polls = polls(after: lastLook) && now >= lastLook + interval
-        let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? .stripe(stripe) : .none
+        let sweep: Look.Sweep = polls ? .everything : now >= sweepAt ? stripe(at: now) : .none
         // A sweep may find a part of the damage, which must not be shown without the rest.
         return Look(takesDamage: isDamaged && (now >= rate.earliest || sweep != .none), sweep: sweep)
+    }
+
+    private func stripe(at now: Instant) -> Look.Sweep {
+        let isAtRest = !hasMissed && now >= changedAt + Self.calmTime
+        let count = isAtRest ? Self.stripesAtRest : Self.stripes
+        return .stripe(stripe % count, of: count)
     }
 
     mutating func noteLook(_ look: Look, at now: Instant, _ sight: XSession.Sight) {
@@ -94,12 +106,16 @@ struct CaptureSchedule {
         if sight.isDamaged { isDamaged = true }
         pointerHasMoved = false
         if sight.pointerMoved { asksPointerUntil = now + Self.restTime }
-        if sight.isMissed { pollsUntil = now + Self.trustTime }
+        if sight.isNew { changedAt = now }
+        if sight.isMissed {
+            hasMissed = true
+            pollsUntil = now + Self.trustTime
+        }
         if look.sweep != .none { sweepAt = now + Self.sweepInterval }
         var isMereStripe = false
-        if case .stripe = look.sweep {
+        if case .stripe(let index, let count) = look.sweep {
             isMereStripe = !look.takesDamage
-            stripe = (stripe + 1) % Self.stripes
+            stripe = (index + 1) % count
         }
         // A sweep in between without a find does not delay the next look.
         if sight.isNew || !isMereStripe { rate.note(at: now) }

@@ -173,9 +173,8 @@ final class XSession {
     private func addSweep(_ sweep: CaptureSchedule.Look.Sweep) {
         switch sweep {
         case .none: break
-        case .stripe(let index):
-            let stripes = CaptureSchedule.stripes
-            let rows = tiles.wanted.rows * index / stripes..<tiles.wanted.rows * (index + 1) / stripes
+        case .stripe(let index, let count):
+            let rows = tiles.wanted.rows * index / count..<tiles.wanted.rows * (index + 1) / count
             tiles.wanted.insert(columns: 0..<tiles.wanted.columns, rows: rows)
         case .everything: tiles.wanted.insertAll()
         }

@@ -74,9 +74,53 @@ import Time
         #expect(looks.count == 19)
         #expect(looks.allSatisfy { !$0.look.takesDamage })
         for (earlier, later) in zip(looks, looks.dropFirst()) {
-            #expect([earlier, later].contains { $0.look.sweep == .stripe(0) })
-            #expect([earlier, later].contains { $0.look.sweep == .stripe(1) })
+            #expect([earlier, later].contains { $0.look.sweep == .stripe(0, of: 2) })
+            #expect([earlier, later].contains { $0.look.sweep == .stripe(1, of: 2) })
         }
+    }
+
+    /// Invariant: idle.
+    @Test func aScreenAtRestIsSweptWithinFourSecondsByNarrowStripes() {
+        var schedule = schedule()
+        let looks = looks(&schedule, for: .seconds(75)) { _ in Sight() }
+        let atRest = looks.filter { $0.at >= start + CaptureSchedule.calmTime }
+        #expect(looks.count == 149 && atRest.count == 30)
+        for first in atRest.indices.dropLast(8) {
+            #expect(Set(atRest[first..<first + 8].map { index($0.look, of: 8) }) == Set(0..<8))
+        }
+        let before = looks.prefix(looks.count - atRest.count)
+        #expect(before.allSatisfy { index($0.look, of: 2) != nil })
+    }
+
+    @Test func aChangeEndsTheRest() {
+        var schedule = schedule()
+        let looks = looks(&schedule, for: .seconds(70)) { _ in Sight() }
+        #expect(index(looks.last!.look, of: 8) != nil)
+        schedule.noteDamage()
+        let changedAt = start + .seconds(70)
+        schedule.noteLook(schedule.due(at: changedAt)!, at: changedAt, Sight(isNew: true))
+        for sweep in 1...2 {
+            let now = changedAt + CaptureSchedule.sweepInterval * sweep
+            let look = schedule.due(at: now)!
+            #expect(index(look, of: 2) != nil)
+            schedule.noteLook(look, at: now, Sight())
+        }
+    }
+
+    /// A server that missed drawing once does so again.
+    @Test func aServerThatMissesIsSweptWithinASecondForGood() {
+        var schedule = schedule()
+        var isFirst = true
+        let looks = looks(&schedule, for: .seconds(200)) { look in
+            defer { isFirst = false }
+            return Sight(isNew: isFirst, isMissed: isFirst)
+        }
+        #expect(index(looks.last!.look, of: 2) != nil)
+    }
+
+    private func index(_ look: Look, of stripes: Int) -> Int? {
+        guard case .stripe(let index, stripes) = look.sweep else { return nil }
+        return index
     }
 
     @Test func aSweepThatFindsNothingDelaysNoDamage() {
