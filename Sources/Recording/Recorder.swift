@@ -60,6 +60,7 @@ package struct Recorder: ~Copyable {
     var problem: SystemError?
     private let retention: Retention
     private var tidyAt = Instant.start
+    private var clock = ClockWatch()
     /// When messages that have come are read at the latest, while a file simply goes on.
     private var feedAt = Instant.start
     /// When a person is told again how far the file is; nil for nobody who looks.
@@ -253,8 +254,17 @@ package struct Recorder: ~Copyable {
         guard retention != Retention(), now >= tidyAt else { return }
         tidyAt = now + Self.tidyTime
         do throws(SystemError) {
-            let date = Self.epoch + Double(now.nanoseconds) / 1e9
-            let removed = try folder.remove(by: retention, of: broadcast, writing: part?.length ?? 0, now: date)
+            let oldest = clock.look(
+                wall: .nanoseconds(Int64(clamping: MonotonicClock.wallClock())),
+                running: now - .start + MonotonicClock.suspendedTime()
+            )
+            let removed = try folder.remove(
+                by: retention,
+                of: broadcast,
+                writing: part?.length ?? 0,
+                now: Self.epoch + Double(now.nanoseconds) / 1e9,
+                oldest: oldest
+            )
             for name in removed { tell(.removed(name)) }
             if try folder.directory.freeSpace() < retention.reserve { throw SystemError("write", code: ENOSPC) }
         } catch {
@@ -276,6 +286,7 @@ package struct Recorder: ~Copyable {
     }
 
     private mutating func complete(_ name: String) {
+        tidyAt = .start
         clipFiles.append(name)
         tellWhole(name)
         answerWaiting()

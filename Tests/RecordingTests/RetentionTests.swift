@@ -1,7 +1,8 @@
-import Recording
 import TestSupport
 import Testing
 import Time
+
+@testable import Recording
 
 @Suite struct RetentionTests {
     private static func file(_ name: String, _ bytes: UInt64, days: Int) -> Retention.File {
@@ -59,5 +60,22 @@ import Time
             let file = files.first { $0.name == name }!
             #expect(kept.allSatisfy { $0.age <= file.age })
         }
+    }
+
+    /// A machine without a clock of its own may begin in 1970, and one whose battery is empty anywhere.
+    @Test(arguments: [-400, 400]) func aClockThatIsSetMakesNoFileOld(days: Int) {
+        var watch = ClockWatch()
+        let (wall, running) = (Duration.seconds(86_400 * 20_000), Duration.seconds(5))
+        #expect(watch.look(wall: wall, running: running) == nil)
+        // Corrected by a time server, and once more.
+        for minute in 1...10 {
+            let passed = Duration.seconds(60 * minute)
+            #expect(watch.look(wall: wall + passed + .seconds(minute), running: running + passed) == nil)
+        }
+        let (changed, later) = (wall + .seconds(86_400 * days), running + .seconds(700))
+        #expect(watch.look(wall: changed + .seconds(700), running: later) == .zero)
+        #expect(watch.look(wall: changed + .seconds(800), running: later + .seconds(100)) == .seconds(100))
+        // Set right again.
+        #expect(watch.look(wall: wall + .seconds(900), running: later + .seconds(200)) == .zero)
     }
 }

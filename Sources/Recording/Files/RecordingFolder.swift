@@ -82,10 +82,15 @@ package final class RecordingFolder {
     /// - Parameters:
     ///   - writing: bytes of the one that is being written.
     ///   - now: in seconds since 1970.
+    ///   - most: the age of which any file can be certain; nil where their dates are right.
     /// - Returns: their names.
-    func remove(by retention: Retention, of broadcast: String, writing: UInt64, now: Double) throws(SystemError)
-        -> [String]
-    {
+    func remove(
+        by retention: Retention,
+        of broadcast: String,
+        writing: UInt64,
+        now: Double,
+        oldest most: Duration? = nil
+    ) throws(SystemError) -> [String] {
         let names = directory.entries().filter { FileName.isDated($0, of: broadcast) }
         let files = names.compactMap { name -> Retention.File? in
             var info = stat()
@@ -93,7 +98,11 @@ package final class RecordingFolder {
                 return nil
             }
             let age = Duration.seconds(max(0, now - Double(info.st_mtim.tv_sec)))
-            return Retention.File(name: name, bytes: UInt64(info.st_blocks) * 512, age: age)
+            return Retention.File(
+                name: name,
+                bytes: UInt64(info.st_blocks) * 512,
+                age: most.map { min($0, age) } ?? age
+            )
         }
         var removed: [String] = []
         for name in retention.removals(of: files, writing: writing, free: try directory.freeSpace()) {

@@ -34,9 +34,10 @@ final class RecordScene {
     func record(_ arguments: String...) throws -> Subprocess { try record(arguments) }
 
     /// - Parameter isQuiet: whether it begins no file by itself.
-    func record(_ arguments: [String], isQuiet: Bool = false) throws -> Subprocess {
+    func record(_ arguments: [String], environment: [String: String] = [:], isQuiet: Bool = false) throws -> Subprocess
+    {
         let command = [broadcast.oriel, "record", "--dir", broadcast.directory, "--to", folder]
-        let recorder = try Subprocess(command + arguments)
+        let recorder = try Subprocess(command + arguments, environment: environment)
         try recorder.wait(until: "it records") {
             try isQuiet
                 ? broadcast.record(["status"]).code == 0 : recorder.errorOutput.contains("recording into")

@@ -24,6 +24,7 @@ enum Programs {
     /// Libraries that are loaded into Oriel.
     static let intruder = Result { try compile("Tests/Counterparts/intruder.c", library) }
     static let sleeper = Result { try compile("Tests/Counterparts/sleeper.c", library) }
+    static let clock = Result { try compile("Tests/Counterparts/clock.c", library) }
     private static let library = ["-shared", "-fPIC", "-O1"]
 
     /// Makes a program or a library that all users may run.
