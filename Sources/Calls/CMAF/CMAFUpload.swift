@@ -33,6 +33,8 @@ struct CMAFUpload {
 
     /// After an outage with more segments than these, all but the last are left out: people want the live edge.
     private let mostResent: Int
+    /// Bytes of the segments that may wait. One segment may be longer.
+    private static let mostWaiting = 64 << 20
     /// Attempts that a server may refuse, as it may be about to make room.
     private static let mostRefusals = 3
     private static let mostRedirects = 5
@@ -179,7 +181,10 @@ struct CMAFUpload {
         state = .resting(until: now + max(backoff.fail(), min(wish ?? .zero, .seconds(60))))
     }
 
-    private mutating func trim() { if isLong { queue = queue.suffix(1) } }
+    private mutating func trim() {
+        if isLong { queue = queue.suffix(1) }
+        while queue.count > 1, queue.reduce(0, { $0 + $1.bytes.count }) > Self.mostWaiting { queue.removeFirst() }
+    }
 
     private mutating func end(_ kind: CallEnd.Kind, _ sentence: String) {
         (state, queue) = (.ended, [])

@@ -28,8 +28,8 @@ import Time
             follow()
         }
 
-        mutating func add(_ number: Int) {
-            upload.add(CMAFUpload.Item(name: "video/\(number).m4s", bytes: [2]))
+        mutating func add(_ number: Int, bytes: [UInt8] = [2]) {
+            upload.add(CMAFUpload.Item(name: "video/\(number).m4s", bytes: bytes))
             follow()
         }
 
@@ -236,6 +236,21 @@ import Time
         scene.wait(10)
         scene.answerAll()
         #expect(scene.taken.filter { $0.hasSuffix("m4s") } == (1...15).map { "video/\($0).m4s" })
+    }
+
+    /// 20 MiB each: three fit into the memory for them.
+    @Test func longClipsDoNotFillTheMemory() {
+        var scene = Scene(keeping: 20)
+        scene.answerAll()
+        for number in 1...9 {
+            scene.add(number, bytes: [UInt8](repeating: 2, count: 20 << 20))
+            if scene.asked != nil { scene.fail() }
+        }
+        for _ in 0..<20 {
+            scene.wait(5)
+            scene.answerAll()
+        }
+        #expect(scene.taken.filter { $0.hasSuffix("m4s") } == (7...9).map { "video/\($0).m4s" })
     }
 
     /// Invariant: paused.
