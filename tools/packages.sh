@@ -9,7 +9,7 @@ demo_packages=(xvfb xfonts-base fonts-dejavu-core fonts-dejavu-extra fonts-liber
 
 # Receivers, judges and X servers that others wrote.
 test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
-    gstreamer1.0-plugins-bad gstreamer1.0-x vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
+    gstreamer1.0-plugins-bad gstreamer1.0-x mkvtoolnix mpv vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
     x11-xserver-utils x11-apps xauth xdotool xterm openbox xserver-xephyr i3lock libpam-wrapper iproute2 passwd python3
     pulseaudio pulseaudio-utils pipewire pipewire-pulse wireplumber dbus-daemon espeak-ng opus-tools)
 

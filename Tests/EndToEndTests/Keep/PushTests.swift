@@ -173,11 +173,11 @@ extension Keep {
 }
 
 extension RecordScene {
-    fileprivate func serve(_ port: UInt16, _ options: String...) throws -> Subprocess {
+    func serve(_ port: UInt16, _ options: String...) throws -> Subprocess {
         try Subprocess(["python3", "Tests/Counterparts/ingest.py", "\(port)", folder] + options)
     }
 
-    fileprivate func push(toPort port: UInt16, _ options: String...) throws -> Subprocess {
+    func push(toPort port: UInt16, _ options: String...) throws -> Subprocess {
         let call = "cmaf+http://127.0.0.1:\(port)/live/"
         return try Subprocess([broadcast.oriel, "attach", call, "--dir", broadcast.directory] + options)
     }
@@ -188,7 +188,7 @@ extension RecordScene {
     }
 
     /// The numbers of the picture's segments, oldest first.
-    fileprivate var segments: [Int] {
+    var segments: [Int] {
         get throws {
             let names = try Subprocess.run(["sh", "-c", "ls \"$0\" 2> /dev/null || true", "\(folder)/live/video"])
             return names.split(separator: "\n").compactMap { name in

@@ -60,6 +60,13 @@ extension Keep {
             endless.replaceSubrange(duration.upperBound..<duration.upperBound + 8, with: [0x7E, 0, 0, 0, 0, 0, 0, 0])
             try write("endless", endless)
             #expect(try scene.sheet("--every", "60").height == 3 * 44 + 2 * 216, "a title for the damaged one")
+            // Titles alone, each 44 rows high.
+            let copies = "for number in $(seq 910); do ln damaged.webm $number.webm; done"
+            try Subprocess.run(["sh", "-c", "cd \"$0\"; \(copies)", scene.folder])
+            let path = scene.broadcast.folder.file("long.png")
+            let result = try scene.broadcast.record(["list", "--to", scene.folder, "--contact-sheet", path])
+            #expect(result.code == 64 && result.errorOutput.contains("the sheet would be too long"), "\(result)")
+            #expect(access(path, F_OK) != 0)
         }
 
         @Test func aSheetThatCannotBeMadeIsNoFile() throws {

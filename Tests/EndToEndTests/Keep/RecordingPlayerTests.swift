@@ -22,6 +22,12 @@ extension Keep {
                 #expect(seen.seeks.allSatisfy { abs($0.at - $0.wanted) < 0.001 && $0.event == "seeked" }, "\(seen)")
                 #expect(seen.end == "ended", "\(seen)")
                 #expect(seen.error == nil)
+                // Firefox leaves out what follows a longer picture at the end of a cluster.
+                guard kind == .chromium else { continue }
+                let type = ["vp8": "vp8", "vp9": "vp9", "av1": "av01.0.04M.08"][codec]!
+                let buffered = try browser.evaluate("await buffer('\(film.name)', '\(type)')", as: [Double].self)
+                #expect(buffered.count == 2 && buffered[0] == 0, "\(buffered)")
+                #expect(abs((buffered.last ?? 0) - film.duration) < 0.05, "\(film): \(buffered)")
             }
         }
 
@@ -40,6 +46,18 @@ extension Keep {
                 ]
                 let gstreamer = try CommandResult(["gst-launch-1.0", "-q"] + pipeline)
                 #expect(gstreamer.code == 0 && gstreamer.errorOutput == "", "\(gstreamer)")
+                let mkvmerge = try CommandResult(["mkvmerge", "-q", "-o", "\(films.folder)/merged.mkv", path])
+                #expect(mkvmerge.code == 0 && mkvmerge.output == "", "\(mkvmerge)")
+                let mkvinfo = try Subprocess.run(["mkvinfo", path])
+                #expect(!mkvinfo.contains("error") && mkvinfo.contains("Duration"), "\(mkvinfo)")
+                let mpv = try Subprocess.run([
+                    "mpv", "--no-config", "--vo=null", "--ao=null", "--start=-1",
+                    "--term-playing-msg=length ${=duration} seekable ${seekable}", path,
+                ])
+                let words = mpv.split(whereSeparator: \.isWhitespace)
+                let said = words.firstIndex(of: "length").flatMap { Double(words[$0 + 1]) } ?? 0
+                #expect(abs(said - film.duration) < 0.05 && mpv.contains("seekable yes"), "\(film): \(mpv)")
+                #expect(mpv.contains("(End of file)"), "\(mpv)")
                 // It knows the length once it has opened the file.
                 let script = """
                     (for second in $(seq 20); do sleep 1; echo get_length; done; echo quit) | \
@@ -97,6 +115,18 @@ private final class Films {
           const timer = setTimeout(() => resolve('nothing'), ms);
           for (const name of names) target.addEventListener(name, () => { clearTimeout(timer); resolve(name); }, { once: true });
         });
+        async function buffer(name, codec) {
+          const video = document.createElement('video');
+          const source = new MediaSource();
+          video.src = URL.createObjectURL(source);
+          await event(source, ['sourceopen']);
+          const track = source.addSourceBuffer(`video/webm;codecs=${codec}`);
+          track.appendBuffer(await (await fetch(name)).arrayBuffer());
+          await event(track, ['updateend', 'error']);
+          source.endOfStream();
+          const { buffered } = track;
+          return [...Array(buffered.length).keys()].flatMap(range => [buffered.start(range), buffered.end(range)]);
+        }
         async function play(name) {
           const video = document.createElement('video');
           video.muted = true;

@@ -155,7 +155,7 @@ extension Refuse {
         }
 
         /// Invariant: confined.
-        @Test func aRecorderHasItsFilesAlone() throws {
+        @Test(arguments: [[], ["--viewers-record"]]) func aRecorderHasItsFilesAlone(options: [String]) throws {
             let capture = try broadcast.start()
             let sender = try broadcast.attach(toPort: try Ports.free())
             defer { for process in [sender, capture] { process.stop() } }
@@ -164,7 +164,8 @@ extension Refuse {
                 "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_RECORDS": "1",
                 "ORIEL_INTRUDER_OWN": files.path,
             ]
-            let tries = try intrude(["record", "--dir", broadcast.directory, "--to", files.path], environment)
+            let command = ["record", "--dir", broadcast.directory, "--to", files.path] + options
+            let tries = try intrude(command, environment)
             #expect(tries.contains("own:write") && tries.contains("unix") && tries.contains("tcp"))
             #expect(tries.contains("read:outside") && tries.count > 40)
         }
