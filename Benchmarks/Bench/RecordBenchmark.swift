@@ -345,6 +345,7 @@ private func recordKillSection(_ options: RecordOptions) -> Section {
                 let fresh = scene.recordings.keys.filter { !known.contains($0) && $0.hasSuffix(".webm") }
                 guard let name = fresh.min() else { throw BenchError("there is no file") }
                 let (duration, date) = try scene.probe(name)
+                try scene.requirePlayable(name)
                 return [max(0, end - (date + duration))]
             }
         }
@@ -368,6 +369,6 @@ private func recordKillSection(_ options: RecordOptions) -> Section {
                 only: "kill --kills \(options.kills)"
             )
         ],
-        notes: ["From the end of the repaired file, by ffprobe, to the kill."]
+        notes: ["From the end of the repaired file, by ffprobe, to the kill. ffmpeg and GStreamer decode each."]
     )
 }

@@ -104,4 +104,16 @@ final class RecordStage {
         }
         return (duration, date.timeIntervalSince1970)
     }
+
+    /// Throws unless ffmpeg and GStreamer decode a recording in VP8 without a word.
+    func requirePlayable(_ name: String) throws {
+        let script = """
+            exec 2>&1
+            ffmpeg -nostdin -v warning -i "$0" -enc_time_base -1 -fps_mode passthrough -f null -
+            gst-launch-1.0 -q filesrc location="$0" ! matroskademux ! vp8dec ! fakesink
+            """
+        let players = try ChildProcess("sh", ["-c", script, "\(files.path)/\(name)"], capturingOutput: true)
+        let words = players.outputText()
+        guard words.isEmpty else { throw BenchError("\(name) does not play: \(words)") }
+    }
 }
