@@ -135,6 +135,26 @@ import Time
         )
     }
 
+    /// The clock was set back: the oldest are dated later than now, and by their names too.
+    @Test func whatIsDatedInTheFutureIsTheOldest() throws {
+        var retention = Retention()
+        retention.bytes = 0
+        for day in 1...4 {
+            var begun = try begin("default-20\(day < 3 ? "46" : "26")-11-0\(day)T00-00-00Z")
+            try begun.addPictures()
+            let name = try begun.end()
+            let time = timespec(tv_sec: (day < 3 ? 700_000_000 : 1_000_000) + day, tv_nsec: 0)
+            var times = [time, time]
+            utimensat(AT_FDCWD, directory.file(name), &times, 0)
+            var info = stat()
+            stat(directory.file(name), &info)
+            // Room for the last two.
+            if day > 2 { retention.bytes! += UInt64(info.st_blocks) * 512 }
+        }
+        let removed = try folder.remove(by: retention, of: "default", writing: 0, now: 1_000_100)
+        #expect(removed == ["default-2046-11-01T00-00-00Z.webm", "default-2046-11-02T00-00-00Z.webm"])
+    }
+
     /// A file with its writer.
     private struct Begun: ~Copyable {
         var file: PartFile

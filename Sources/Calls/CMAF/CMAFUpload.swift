@@ -183,7 +183,11 @@ struct CMAFUpload {
 
     private mutating func trim() {
         if isLong { queue = queue.suffix(1) }
-        while queue.count > 1, queue.reduce(0, { $0 + $1.bytes.count }) > Self.mostWaiting { queue.removeFirst() }
+        while queue.count > 1, queue.reduce(0, { $0 + $1.bytes.count }) > Self.mostWaiting {
+            queue.removeFirst()
+            if !isAway { outputs.append(.away("\(place.origin) takes the stream too slowly: segments are left out")) }
+            isAway = true
+        }
     }
 
     private mutating func end(_ kind: CallEnd.Kind, _ sentence: String) {

@@ -22,6 +22,9 @@ package final class RecordingFolder {
         }
     }
 
+    /// Seconds by which a file's date may be later than now, as clocks are corrected all the time.
+    private static let mostAhead = 60.0
+
     package let path: String
     let directory: FileDescriptor
 
@@ -97,11 +100,13 @@ package final class RecordingFolder {
             guard fstatat(directory.raw, name, &info, AT_SYMLINK_NOFOLLOW) == 0, info.st_mode & S_IFMT == S_IFREG else {
                 return nil
             }
-            let age = Duration.seconds(max(0, now - Double(info.st_mtim.tv_sec)))
+            let past = now - Double(info.st_mtim.tv_sec)
+            let age = Duration.seconds(max(0, past))
             return Retention.File(
                 name: name,
                 bytes: UInt64(info.st_blocks) * 512,
-                age: most.map { min($0, age) } ?? age
+                age: most.map { min($0, age) } ?? age,
+                isAhead: past < -Self.mostAhead
             )
         }
         var removed: [String] = []

@@ -7,9 +7,16 @@ package struct Retention: Equatable, Sendable {
         package let bytes: UInt64
         /// Since its last frame.
         package let age: Duration
+        /// Whether its date is still to come: it was written before the clock was set back, and so before all others.
+        package let isAhead: Bool
 
-        package init(name: String, bytes: UInt64, age: Duration) {
-            (self.name, self.bytes, self.age) = (name, bytes, age)
+        package init(name: String, bytes: UInt64, age: Duration, isAhead: Bool = false) {
+            (self.name, self.bytes, self.age, self.isAhead) = (name, bytes, age, isAhead)
+        }
+
+        fileprivate func isOlder(than other: File) -> Bool {
+            if isAhead != other.isAhead { return isAhead }
+            return age == other.age ? name < other.name : age > other.age
         }
     }
 
@@ -28,15 +35,13 @@ package struct Retention: Equatable, Sendable {
     ///   - free: bytes of the file system.
     /// - Returns: the files to remove, in this order.
     package func removals(of files: [File], writing: UInt64, free: UInt64) -> [String] {
-        var rest = files.sorted { ($0.age, $1.name) > ($1.age, $0.name) }[...]
-        var (total, free) = (rest.reduce(writing) { $0 &+ $1.bytes }, free)
+        var (total, free) = (files.reduce(writing) { $0 &+ $1.bytes }, free)
         var removed: [String] = []
-        while let oldest = rest.first {
-            let isOld = age.map { oldest.age > $0 } ?? false
-            guard isOld || bytes.map({ total > $0 }) ?? false || free < reserve else { break }
-            removed.append(oldest.name)
-            (total, free) = (total &- oldest.bytes, free &+ oldest.bytes)
-            rest = rest.dropFirst()
+        for file in files.sorted(by: { $0.isOlder(than: $1) }) {
+            let isOld = age.map { file.age > $0 } ?? false
+            guard isOld || bytes.map({ total > $0 }) ?? false || free < reserve else { continue }
+            removed.append(file.name)
+            (total, free) = (total &- file.bytes, free &+ file.bytes)
         }
         return removed
     }
