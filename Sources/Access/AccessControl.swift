@@ -15,12 +15,12 @@ package final class AccessControl: Sendable {
         /// Gets the events, one after the other, on any thread.
         package var tell: @Sendable (AccessEvent) -> Void
         /// Gets participants whose time is over, with their former rights, in the manner of `tell`.
-        package var ended: @Sendable (ParticipantID, Rights) -> Void
+        package var ended: @Sendable (ParticipantID, Rights, GrantEnd) -> Void
 
         package init(
             wake: @escaping @Sendable () -> Void,
             tell: @escaping @Sendable (AccessEvent) -> Void,
-            ended: @escaping @Sendable (ParticipantID, Rights) -> Void = { _, _ in }
+            ended: @escaping @Sendable (ParticipantID, Rights, GrantEnd) -> Void = { _, _, _ in }
         ) {
             (self.wake, self.tell, self.ended) = (wake, tell, ended)
         }
@@ -44,7 +44,8 @@ package final class AccessControl: Sendable {
                 case .decided(let knock, let answer):
                     let decided = waiters.removeValue(forKey: knock.number)
                     deeds.append { _ in decided?(knock, answer) }
-                case .ended(let participant, let rights): deeds.append { $0.ended(participant, rights) }
+                case .ended(let participant, let rights, let end):
+                    deeds.append { $0.ended(participant, rights, end) }
                 }
             }
         }

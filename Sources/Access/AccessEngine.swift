@@ -16,6 +16,8 @@ package struct AccessEngine: Sendable {
         package var talk = TalkPolicy.off
         /// The number of voices heard at once, within `Floor.placeLimits`.
         package var speakers = 1
+        /// Seconds of everybody's lease, within `Lease.lengths`; nil for none but those that are asked for.
+        package var lease: Int?
         package var firstKnock = 1
 
         package init() {}
@@ -25,7 +27,7 @@ package struct AccessEngine: Sendable {
         case tell(AccessEvent)
         case decided(Knock, KnockAnswer)
         /// The end of a participant's time, with its former rights.
-        case ended(ParticipantID, Rights)
+        case ended(ParticipantID, Rights, GrantEnd)
     }
 
     /// The answer to somebody at a door.
@@ -55,6 +57,18 @@ package struct AccessEngine: Sendable {
         var isClosed = false
         /// When its voice ended last.
         var endedAt: Instant?
+        /// Nil if it may stay as long as its grant lasts.
+        var lease: Lease?
+
+        /// Of its end, or of what is told before.
+        var deadline: Instant? { earliest(grant.until, lease?.deadline) }
+
+        /// Why its time is over now; nil if it is not.
+        func end(at now: Instant) -> GrantEnd? {
+            if let until = grant.until, now >= until { return .over }
+            if let lease, now >= lease.end { return .leaseExpired }
+            return nil
+        }
 
         mutating func refuseTalk(at instant: Instant) {
             grant.rights.remove(.talk)
@@ -66,18 +80,20 @@ package struct AccessEngine: Sendable {
     /// Of everybody who is let in, beside that to speak.
     package let newcomerRights: Rights
     let talk: TalkPolicy
+    let leaseSeconds: Int?
     private var lobby: Lobby
     private var guests: Guests
     var bearers: [ParticipantID: Bearer] = [:]
     var floor: Floor
     /// The keys without the right to speak, and since when; the latest come last.
     var refusals: [(key: GuestKey, at: Instant)] = []
-    /// When the first grant may end; nil if none does.
+    /// When the first grant or lease may end, or is told to; nil if none does.
     private var firstEnd: Instant?
     private var outputs: [Output] = []
 
     package init(_ settings: Settings) {
         (asks, newcomerRights, talk) = (settings.asks, settings.rights, settings.talk)
+        leaseSeconds = settings.lease
         floor = Floor(places: settings.speakers)
         lobby = Lobby(patience: settings.patience, countingFrom: settings.firstKnock)
         guests = Guests(settings.guests)
@@ -93,16 +109,20 @@ package struct AccessEngine: Sendable {
     }
 
     private mutating func endGrants(at now: Instant) {
-        func isOver(_ until: Instant?) -> Bool { until.map { now >= $0 } ?? false }
-        _ = guests.remove { isOver($0.until) }
-        for (id, bearer) in bearers.sorted(by: { $0.key < $1.key }) where isOver(bearer.grant.until) {
+        _ = guests.remove { guest in guest.until.map { now >= $0 } ?? false }
+        for (id, bearer) in bearers.sorted(by: { $0.key < $1.key }) {
+            guard let end = bearer.end(at: now) else { continue }
             leaveFloor(id, at: now)
             bearers[id]?.grant = Grant(rights: [])
+            bearers[id]?.lease = nil
             bearers[id]?.wish = .refused(at: now)
-            outputs.append(.ended(id, bearer.grant.rights))
+            outputs.append(.ended(id, bearer.grant.rights, end))
         }
-        firstEnd = earliest(guests.firstEnd, bearers.values.compactMap(\.grant.until).min())
+        warnOfEnds(at: now)
+        firstEnd = earliest(guests.firstEnd, bearers.values.compactMap(\.deadline).min())
     }
+
+    mutating func note(deadline: Instant?) { firstEnd = earliest(firstEnd, deadline) }
 
     /// The outputs since the last call, in order.
     package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
@@ -165,7 +185,7 @@ package struct AccessEngine: Sendable {
         guard let key else { return }
         bearers[id]?.guest = key
         bearers[id]?.grant.until = guests[key]?.until
-        firstEnd = earliest(firstEnd, guests[key]?.until)
+        note(deadline: guests[key]?.until)
         if let refusal = refusals.last(where: { $0.key == key }) { bearers[id]?.refuseTalk(at: refusal.at) }
     }
 

@@ -16,8 +16,10 @@ package enum AccessEvent: Sendable {
     /// A knock was refused without a question, as too many wait; reported once a minute for each network.
     case turnedAway(address: String, call: String)
     case talk(ParticipantID, Talk)
+    /// A participant has to go soon, unless it asks for more time.
+    case leaseEnding(ParticipantID)
 
-    /// For people; nil for events of speech, as the names of participants are not known here.
+    /// For people; nil for events of participants, as their names are not known here.
     package var sentence: String? {
         switch self {
         case .knocked(let knock):
@@ -27,7 +29,7 @@ package enum AccessEvent: Sendable {
         case .answered(let knock, .noAnswer): "\(knock.who) got no answer"
         case .answered(let knock, .cancelled): "\(knock.who) waits no more"
         case .turnedAway(let address, _): "somebody from \(address) was turned away: too many wait for an answer"
-        case .talk: nil
+        case .talk, .leaseEnding: nil
         }
     }
 }

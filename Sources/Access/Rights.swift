@@ -14,6 +14,14 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let record = Rights(rawValue: 1 << 2)
 }
 
+/// Why the time of a participant is over.
+package enum GrantEnd: Sendable {
+    /// Its rights had an end.
+    case over
+    /// It has not asked for more time.
+    case leaseExpired
+}
+
 /// Rights with an end.
 struct Grant: Equatable, Sendable {
     var rights: Rights

@@ -36,7 +36,7 @@ enum Question: Codable, Sendable, Equatable {
                 )
             )
         case .answered(let knock, let answer): self = .answered(id: knock.number, isAccepted: answer == .accepted)
-        case .turnedAway, .talk: return nil
+        case .turnedAway, .talk, .leaseEnding: return nil
         }
     }
 }

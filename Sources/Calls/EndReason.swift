@@ -17,6 +17,8 @@ package enum EndReason: String, Codable, Sendable {
     case lost
     /// This side left.
     case ended
+    /// The peer's time is over, and it has asked for no more.
+    case leaseExpired = "lease_expired"
     /// The two do not understand each other, or one refuses the other.
     case failed
 }

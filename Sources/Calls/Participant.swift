@@ -15,8 +15,8 @@ package struct Participant: Sendable {
     /// The origin of its signalling, for people. The media may take another path.
     package let place: String
     package let since: Instant
-    /// Sends it away; nil for a server, which is left instead.
-    package var kick: (@Sendable () -> Void)?
+    /// Sends it away for a reason; nil for a server, which is left instead.
+    package var kick: (@Sendable (EndReason) -> Void)?
 }
 
 /// The participants of all calls of a sender, each from the round of the network thread that makes its peer until the peer has ended. Any
@@ -34,7 +34,7 @@ package final class Participants: Sendable {
     package func kick(_ id: ParticipantID, by access: AccessControl) -> Guest? {
         // This comes first: a guest that returns at once must knock.
         let (guest, ids) = access.change { engine, _ in engine.sendAway(id) }
-        for id in ids { self[id]?.kick?() }
+        for id in ids { self[id]?.kick?(.kicked) }
         return guest
     }
 
@@ -54,6 +54,12 @@ extension CallHost {
     /// Removes a participant, as soon as no event needs its name.
     func end(_ id: ParticipantID) {
         access.end(id) { [participants = network.participants] in participants.remove(id) }
+    }
+}
+
+extension ViewerSnapshot.Participant {
+    package mutating func note(leaseEnd: Instant?, at now: Instant) {
+        leaseS = leaseEnd.map { max(0, milliseconds($0 - now) / 1000) }
     }
 }
 

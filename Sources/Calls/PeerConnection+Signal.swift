@@ -25,8 +25,8 @@ extension PeerConnection {
         var trickles = false
         /// Returns how many of so many candidates may be tried; nil for no limit but `mostCandidates`.
         var admit: (@Sendable (Int) -> Int)?
-        /// Sends it away; nil for a server.
-        var kick: (@Sendable (PeerConnection) -> Void)?
+        /// Sends it away for a reason; nil for a server.
+        var kick: (@Sendable (PeerConnection, EndReason) -> Void)?
     }
 
     /// An event of the peer, signalled on the network thread.

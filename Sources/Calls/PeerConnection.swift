@@ -115,7 +115,7 @@ final class PeerConnection: PeerDelegate {
         stage.withLock { $0 = begun }
         other.receiver?.begin { [peers] in _ = peers.perform { $0.peer(id)?.requestKeyframes() } }
         var participant = Participant(id: id, call: host.name, name: other.name, place: other.place, since: now)
-        if let kick = other.kick { participant.kick = { [weak self] in if let self { kick(self) } } }
+        if let kick = other.kick { participant.kick = { [weak self] reason in if let self { kick(self, reason) } } }
         host.begin(participant, canSpeak: peer.canSpeak, guest: other.guest)
         add(agreement.remote.candidates, to: peer)
         return participant
@@ -198,13 +198,13 @@ final class PeerConnection: PeerDelegate {
 
     /// Says goodbye for a reason. `ended` has that reason.
     func close(as reason: EndReason) {
-        endReason.withLock { $0 = reason }
+        endReason.withLock { $0 = $0 ?? reason }
         change { peer, loop in loop.close(peer, .closed) }
     }
 
     /// Does the same in this round.
     func close(as reason: EndReason, in loop: PeerLoop) {
-        endReason.withLock { $0 = reason }
+        endReason.withLock { $0 = $0 ?? reason }
         if let peer = peer(in: loop) { loop.close(peer, .closed) }
     }
 
@@ -232,7 +232,13 @@ final class PeerConnection: PeerDelegate {
         if case .ended(let end) = signal {
             host.end(id)
             let reason = reason ?? EndReason(end)
-            return tell(end: reason == .kicked ? "was sent away" : "\(end)", reason, isFinal: false)
+            let why =
+                switch reason {
+                case .kicked: "was sent away"
+                case .leaseExpired: "has asked for no more time"
+                default: "\(end)"
+                }
+            return tell(end: why, reason, isFinal: false)
         }
         guard case .peer(_, let section, let negotiation) = stage.withLock(\.self) else { return }
         switch signal {

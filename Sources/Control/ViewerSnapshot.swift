@@ -16,6 +16,8 @@ package struct ViewerSnapshot: Sendable {
         package var talk = TalkState.off
         /// The quality of its voice here; absent if it is not heard.
         package var voice: Voice?
+        /// Seconds until it has to go, unless it asks for more time; absent without a lease.
+        package var leaseS: Double?
     }
 
     package struct Voice: Codable, Sendable {
@@ -118,6 +120,7 @@ extension ViewerSnapshot {
         Fact("plis") { "\($0.peer.link.plis)" },
         Fact("sound") { $0.peer.media.soundBps.map { "\($0 / 1000) kb/s" } },
         Fact("talk") { $0.participant.talkText },
+        Fact("lease") { $0.participant.leaseS.map { "\(rounded($0)) s" } },
         Fact(page: "Path") { $0.peer.media.path },
         Fact(page: "Encryption") { $0.peer.media.srtp },
     ]

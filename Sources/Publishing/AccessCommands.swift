@@ -48,7 +48,11 @@ extension SenderCommands {
 
     /// The event as people and programs are told it.
     func callEvent(_ event: AccessEvent) -> CallEvent {
-        guard case .talk(let id, _) = event else { return CallEvent(event) }
+        let id: ParticipantID
+        switch event {
+        case .talk(let someone, _), .leaseEnding(let someone): id = someone
+        case .knocked, .answered, .turnedAway: return CallEvent(event)
+        }
         let participant = calls.participants[id]
         return CallEvent(event, in: participant?.call, name: participant?.name ?? "")
     }

@@ -36,6 +36,8 @@ package struct CallEvent: Encodable, Sendable {
         /// A peer is heard, or has fallen silent.
         case talkStarted = "talk_started"
         case talkEnded = "talk_ended"
+        /// A viewer has to go soon, unless it asks for more time.
+        case leaseEnding = "lease_ending"
         /// The broadcast is paused, goes on, or has trouble.
         case broadcast
         /// A microphone is heard, or not any more.
@@ -105,7 +107,7 @@ extension CallEvent {
     }
 
     /// - Parameters:
-    ///   - call: that of a participant who speaks, as people name it; nil if it has just gone.
+    ///   - call: that of a participant, as people name it; nil if it has just gone.
     ///   - name: what that participant says of itself; may be empty.
     init(_ event: AccessEvent, in call: String? = nil, name: String = "") {
         switch event {
@@ -114,6 +116,8 @@ extension CallEvent {
         case .turnedAway(let address, let call):
             self.init(kind: .refused, call: call, sentence: event.sentence, address: address, reason: .busy)
         case .talk(let id, let talk): self.init(talk, of: id, in: call, name: name)
+        case .leaseEnding(let id):
+            self.init(kind: .leaseEnding, call: call, id: id.number, name: name.isEmpty ? nil : name)
         }
     }
 

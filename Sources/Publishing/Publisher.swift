@@ -68,8 +68,12 @@ struct Publisher: ~Copyable {
                 case .talk(_, .asked), .talk(_, .granted), .talk(_, .revoked): status.noteTalk()
                 default: break
                 }
-            } ended: { participant, rights in
-                if rights.contains(.watch) { _ = commands.kick(participant) }
+            } ended: { participant, rights, end in
+                guard rights.contains(.watch) else { return }
+                switch end {
+                case .over: _ = commands.kick(participant)
+                case .leaseExpired: calls.participants[participant]?.kick?(.leaseExpired)
+                }
             }
         )
         try people.asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }

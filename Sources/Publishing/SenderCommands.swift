@@ -44,6 +44,7 @@ final class SenderCommands: Sendable {
                 let talker = talk?.talker(status.id)
                 viewer.participant.talk = talker?.state ?? .off
                 viewer.participant.voice = talker?.voice.map { ViewerSnapshot.Voice($0) }
+                viewer.participant.note(leaseEnd: access.read { $0.leaseEnd(of: status.id) }, at: now)
                 return viewer
             }
             let work = work.withLock(\.latest)

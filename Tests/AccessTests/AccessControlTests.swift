@@ -122,7 +122,7 @@ import Time
                 case .knocked(let knock):
                     log.note("\(knock.number) knocked")
                 case .answered(let knock, _): log.note("\(knock.number) answered")
-                case .turnedAway, .talk: break
+                case .turnedAway, .talk, .leaseEnding: break
                 }
             }
         )
@@ -196,7 +196,7 @@ import Time
         let access = AccessControl(settings)
         access.begin(
             AccessControl.Outlets(wake: log.wake) { _ in
-            } ended: { participant, rights in
+            } ended: { participant, rights, _ in
                 log.note("\(participant) \(rights == .watch)")
             }
         )

@@ -9,7 +9,7 @@ import Time
 @Suite struct GrantTests {
     private func ended(_ access: inout AccessEngine) -> [ParticipantID] {
         access.takeOutputs().compactMap { output in
-            guard case .ended(let id, let rights) = output else { return nil }
+            guard case .ended(let id, let rights, .over) = output else { return nil }
             #expect(rights == [.watch, .talk])
             return id
         }

@@ -62,7 +62,7 @@ import WebRTC
     private func meet() throws -> (one: End, other: End) {
         let one = try End(PeerConnection.Other(place: "there", name: "Ann", receiver: UnseenPictures()))
         var place = PeerConnection.Other(place: "here")
-        place.kick = { $0.close(as: .kicked) }
+        place.kick = { $0.close(as: $1) }
         let other = try End(place)
         one.connection.offer()
         other.connection.answer(try one.wait(for: "described"))
@@ -80,7 +80,7 @@ import WebRTC
         let ids = try [one, other].map { try #require($0.connection.id) }
         #expect(one.network.participants[ids[0]]?.name == "Ann" && one.network.participants[ids[0]]?.kick == nil)
         #expect(other.network.participants[ids[1]]?.call == "room+http://h/tea")
-        other.network.participants[ids[1]]?.kick?()
+        other.network.participants[ids[1]]?.kick?(.kicked)
         try other.wait(for: "kicked false: was sent away")
         try one.wait(for: "hungUp false: left")
         #expect(one.network.participants[ids[0]] == nil && other.network.participants[ids[1]] == nil)

@@ -62,11 +62,12 @@ final class WebFixture: Sendable {
         proxies: [AddressRange] = [],
         talk: TalkPolicy = .off,
         viewersRecord: Bool = false,
+        lease: Int? = nil,
         access: AccessControl? = nil
     ) throws {
         server = HTTPServer(limits: limits, proxies: proxies)
         var settings = AccessEngine.Settings()
-        settings.talk = talk
+        (settings.talk, settings.lease) = (talk, lease)
         if viewersRecord { settings.rights.insert(.record) }
         let access = access ?? AccessControl(settings, token: token, viewerLimit: viewerLimit)
         self.access = access

@@ -58,7 +58,8 @@ import Testing
             #expect(response["allow"] == allowed, "\(path)")
             #expect(response["access-control-allow-origin"] == "*")
             #expect(response["access-control-allow-methods"] == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-            #expect(response["access-control-allow-headers"] == "Accept, Authorization, Content-Type, If-Match")
+            let headers = "Accept, Authorization, Content-Type, If-Match, Oriel-Lease"
+            #expect(response["access-control-allow-headers"] == headers)
             #expect(response.all("link").isEmpty)
         }
         #expect(try web.connect().request("OPTIONS", "/nowhere").status == 404)
@@ -75,7 +76,7 @@ import Testing
     }
 
     private static let exposed =
-        "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
+        "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Lease, Oriel-Reason, Retry-After, WWW-Authenticate"
 
     @Test func otherOriginsNeedAToken() throws {
         let status = try web.request("GET", "/api/status")
@@ -161,7 +162,7 @@ import Testing
         ("/playback.js", "text/javascript"), ("/sender.js", "text/javascript"), ("/doubt.js", "text/javascript"),
         ("/time.js", "text/javascript"),
         ("/statistics.js", "text/javascript"), ("/sound.js", "text/javascript"), ("/talk.js", "text/javascript"),
-        ("/record.js", "text/javascript"),
+        ("/record.js", "text/javascript"), ("/lease.js", "text/javascript"), ("/zoom.js", "text/javascript"),
         ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),
     ])

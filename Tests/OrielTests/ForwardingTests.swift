@@ -70,6 +70,7 @@ import Testing
         "--initial": [["1"], ["2m"]],
         "--augment": [["1"], ["65535"]],
         "--longest": [["1"], ["180s"]],
+        "--lease": [["10"], ["5m"]],
         "--blind": [["0"], ["1h"]],
         "--on-clip": [["/bin/true"], ["true"]],
     ]

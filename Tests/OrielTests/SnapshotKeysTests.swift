@@ -28,7 +28,7 @@ import Time
         (viewer.peer.link.targetBps, viewer.peer.link.queueMs) = (1_200_000, 4.25)
         (viewer.peer.link.rttMs, viewer.peer.link.lossRatio) = (35.25, 0.02)
         (viewer.peer.link.framesSent, viewer.peer.link.nacks, viewer.peer.link.plis) = (360, 5, 2)
-        viewer.participant.talk = .speaking
+        (viewer.participant.talk, viewer.participant.leaseS) = (.speaking, 120)
         viewer.participant.voice = ViewerSnapshot.Voice(
             levelDb: -23.5,
             lossRatio: 0.02,
@@ -117,7 +117,7 @@ import Time
             """#
         let viewers = #"""
             {"address":"192.0.2.7","bitrate_bps":900000,"call":"web","codec":"vp8","estimate_bps":1500000,\#
-            "frames_sent":360,"id":3,"loss_ratio":0.02,"nacks":5,"name":"Ann","path":"host-relay","pictures":"both",\#
+            "frames_sent":360,"id":3,"lease_s":120,"loss_ratio":0.02,"nacks":5,"name":"Ann","path":"host-relay","pictures":"both",\#
             "plis":2,"queue_ms":4.25,"rendition":2,"rtt_ms":35.25,"sender":7,"since_s":12,"sound_bps":64000,\#
             "sound_loss_ratio":0.25,"srtp":"AEAD_AES_128_GCM","state":"connected","talk":"speaking",\#
             "target_bps":1200000,\#
@@ -173,11 +173,12 @@ import Time
                 "rtp://192.0.2.1:5004  away      2 s   -        nobody listens  7     ",
                 "",
                 "viewer   from       for   pictures  codec  rendition  kb/s  target  link  queue  round trip  loss  "
-                    + "frames  nacks  plis  sound    talk                                            sender",
+                    + "frames  nacks  plis  sound    talk                                            "
+                    + "lease  sender",
                 "3 \"Ann\"  192.0.2.7  12 s  both      vp8    2          900   1200    1500  4 ms   35 ms       2 %   "
-                    + "360     5      2     64 kb/s  speaking, -24 dB, 2 % lost, 1 % made up, 35 ms  7     ",
+                    + "360     5      2     64 kb/s  speaking, -24 dB, 2 % lost, 1 % made up, 35 ms  120 s  7     ",
                 "4                   0 s   sent      -      -          0     -       -     -      -           -     "
-                    + "0       0      0     -        -                                               7     ",
+                    + "0       0      0     -        -                                               -      7     ",
             ]
         )
     }

@@ -33,7 +33,7 @@ final class EchoCall: Call {
         self.host = host
         peer = try guest.map { name in
             var other = PeerConnection.Other(place: "the wood", name: name, guest: Self.guestKey)
-            other.kick = { peer in
+            other.kick = { peer, _ in
                 peer.close()
                 let participant = CallReport.Participant(id: peer.id, name: name)
                 host.tell(.left(participant, .kicked), "\(name) was sent away")

@@ -215,8 +215,11 @@ import WebRTC
         defer { scene.calls.close() }
         let host = CallHost(name: "web", scene.network, access: scene.access) { _ in }
         let call = try WebCall(in: host, viewerLimit: 1)
-        for number in 0..<65 { call.state.withLock { $0.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)") } }
-        #expect(["0", "1", "64"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
+        let now: Instant = MonotonicClock.now()
+        for number in 0..<1025 {
+            call.state.withLock { $0.note(number == 1 ? .lost : .kicked, forEndOf: "\(number)", at: now) }
+        }
+        #expect(["0", "1", "1024"].map { call.reasonForEnd(of: $0) } == [nil, .lost, .kicked])
         #expect(!call.hasSession("0") && call.hasSession("1") && !call.hasSession("x"))
     }
 

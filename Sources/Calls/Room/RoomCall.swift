@@ -268,7 +268,7 @@ package final class RoomCall: Call {
         }
         var other = PeerConnection.Other(place: place, guest: state.withLock(\.key))
         (other.takesVoice, other.receiver) = (host.takesVoices, host.receiver)
-        other.kick = { [weak self, web] peer in web.perform { [weak self] in self?.kick(peer) } }
+        other.kick = { [weak self, web] peer, _ in web.perform { [weak self] in self?.kick(peer) } }
         let peer = PeerConnection(peers, other, in: host) { [weak self, web] signal, peer in
             web.perform { [weak self] in self?.take(signal, of: peer) }
         }

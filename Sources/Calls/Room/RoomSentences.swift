@@ -12,6 +12,7 @@ extension EndReason {
         case .kicked: "was sent away"
         case .lost: "is lost"
         case .ended: "has left"
+        case .leaseExpired: "has no more time"
         case .failed: "does not understand this side, or is not understood"
         }
     }

@@ -7,6 +7,8 @@ package struct Admission: Sendable {
     package let answer: String
     /// The generation of its ICE credentials, as an entity tag without quotation marks.
     package let generation: String
+    /// The seconds of its lease; nil if it may stay as long as it likes.
+    package let lease: Int?
 }
 
 package enum Refusal: Error, Equatable, CustomStringConvertible {
@@ -23,6 +25,8 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     case noRelay
     /// The viewer was sent away before it was let in.
     case kicked
+    /// Its lease has ended before it was let in.
+    case expired
     case closed
 
     package var description: String {
@@ -35,6 +39,7 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
         case .noTransport: "no UDP port is free for another one: try again later"
         case .noRelay: "media goes by TURN servers alone here, and none of them works: try again later"
         case .kicked: "this viewer was sent away"
+        case .expired: "the time of this view is over: begin another one"
         case .closed: "the broadcast is ending"
         }
     }

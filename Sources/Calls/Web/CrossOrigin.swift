@@ -8,11 +8,15 @@ extension HTTPResponse {
         headers.add(name: "Access-Control-Allow-Origin", value: origin)
         headers.add(
             name: "Access-Control-Expose-Headers",
-            value: "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Reason, Retry-After, WWW-Authenticate"
+            value: "Accept-Patch, Accept-Post, ETag, Link, Location, Oriel-Lease, Oriel-Reason, Retry-After, "
+                + "WWW-Authenticate"
         )
         guard isPreflight else { return }
         headers.add(name: "Access-Control-Allow-Methods", value: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-        headers.add(name: "Access-Control-Allow-Headers", value: "Accept, Authorization, Content-Type, If-Match")
+        headers.add(
+            name: "Access-Control-Allow-Headers",
+            value: "Accept, Authorization, Content-Type, If-Match, Oriel-Lease"
+        )
         headers.add(name: "Access-Control-Max-Age", value: "86400")
     }
 }

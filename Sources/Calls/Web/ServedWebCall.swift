@@ -2,6 +2,7 @@ import Access
 package import HTTP
 import Media
 import Posix
+import Time
 
 package struct WebSettings: Sendable {
     package var listen: ListenAddress
@@ -59,6 +60,11 @@ final class ServedWebCall: Call {
         listener = try server.listen(on: settings.listen, tls: settings.tls, respond: service.respond)
         host.report(CallReport(.standing(nil)))
         settings.opened(listener.port)
+    }
+
+    /// The time of leases counts.
+    func slept(for time: Duration) {
+        host.access.change { engine, _ in engine.noteSleep(MonotonicClock.suspendedTime()) }
     }
 
     /// Takes no more viewers. The present ones leave with the peers. The server ends after them, as its thread sends the last answers.

@@ -21,6 +21,8 @@ struct WHEPEndpoint: Sendable {
         case talk = "/talk"
         /// To leave out sound.
         case skip = "/skip"
+        /// To stay longer.
+        case lease = "/lease"
         /// To change the session, or end it.
         case change = ""
 
@@ -28,6 +30,7 @@ struct WHEPEndpoint: Sendable {
             switch self {
             case .talk: [.POST, .DELETE]
             case .skip: [.POST]
+            case .lease: [.GET, .HEAD, .PUT]
             case .change: [.PATCH, .DELETE]
             }
         }
@@ -69,6 +72,7 @@ struct WHEPEndpoint: Sendable {
         guard request.accepts(Self.offerType) else {
             return completion(.sentence(.notAcceptable, "the answer is \(Self.offerType)"))
         }
+        if case .malformed = LeaseWish(request) { return completion(Self.malformedWish) }
         if status.isStopped {
             return completion(.sentence(.conflict, "nothing is broadcast now", ["Retry-After": "4"]))
         }
@@ -89,7 +93,15 @@ struct WHEPEndpoint: Sendable {
         let offer = String(decoding: request.body, as: UTF8.self)
         // Other players use the candidates of the answer alone.
         let trickles = request.headers.first(name: "oriel-trickle") == "1"
-        call.join(offer: offer, from: request.client, name: name, key: key, trickles: trickles) { result in
+        let lease: Int? = if case .seconds(let seconds) = LeaseWish(request) { seconds } else { nil }
+        call.join(
+            offer: offer,
+            from: request.client,
+            name: name,
+            key: key,
+            trickles: trickles,
+            lease: lease
+        ) { result in
             switch result {
             case .success(let admission): completion(created(admission))
             case .failure(let refusal): completion(Self.response(to: refusal))
@@ -140,15 +152,17 @@ struct WHEPEndpoint: Sendable {
 
     /// The session's address is relative to the endpoint's, which a proxy may have changed (RFC 9110 §10.2.2).
     private func created(_ admission: Admission) -> HTTPResponse {
+        let location = String(Self.sessionPrefix.dropFirst()) + admission.id
         var headers: HTTPHeaders = [
-            "Content-Type": Self.offerType, "Location": String(Self.sessionPrefix.dropFirst()) + admission.id,
-            "ETag": "\"\(admission.generation)\"", "Accept-Patch": Self.fragmentType,
+            "Content-Type": Self.offerType, "Location": location, "ETag": "\"\(admission.generation)\"",
+            "Accept-Patch": Self.fragmentType,
         ]
+        Self.add(admission.lease, of: location, to: &headers)
         add(iceServersTo: &headers)
         return HTTPResponse(.created, headers, body: Array(admission.answer.utf8))
     }
 
-    private static func response(to refusal: Refusal) -> HTTPResponse {
+    static func response(to refusal: Refusal) -> HTTPResponse {
         // Some headers tell a page more than the sentence does.
         let (status, headers): (HTTPResponseStatus, HTTPHeaders) =
             switch refusal {
@@ -158,6 +172,7 @@ struct WHEPEndpoint: Sendable {
             case .tooMany: (.tooManyRequests, ["Retry-After": "5"])
             case .unread(let seconds): (.tooManyRequests, ["Retry-After": "\(seconds)"])
             case .kicked: (.forbidden, hint(.kicked))
+            case .expired: (.gone, hint(.leaseExpired))
             case .malformed: (.badRequest, [:])
             case .unacceptable(.noCommonCodec): (.notAcceptable, [:])
             case .unacceptable: (.unprocessableEntity, [:])
@@ -167,13 +182,14 @@ struct WHEPEndpoint: Sendable {
 
     private static func hint(_ reason: EndReason) -> HTTPHeaders { ["Oriel-Reason": reason.rawValue] }
 
-    private static var unknown: HTTPResponse { .sentence(.notFound, "there is no such session") }
+    static var unknown: HTTPResponse { .sentence(.notFound, "there is no such session") }
 
     /// Nil if a session has not ended.
     private func refuse(ended session: String) -> HTTPResponse? {
         switch call.reasonForEnd(of: session) {
         case nil: nil
-        case .kicked: .sentence(.forbidden, "\(Refusal.kicked)", Self.hint(.kicked))
+        case .kicked: Self.response(to: .kicked)
+        case .leaseExpired: Self.response(to: .expired)
         case let reason?: .sentence(.notFound, "this session is over", Self.hint(reason))
         }
     }
@@ -184,6 +200,7 @@ struct WHEPEndpoint: Sendable {
         switch deed {
         case .talk: talk(request, session, completion)
         case .skip: skip(request, session, completion)
+        case .lease: lease(request, session, completion)
         case .change: change(request, session, completion)
         }
     }

@@ -15,17 +15,19 @@ extension WebCall {
     ///   - name: the viewer's own name; may be empty.
     ///   - key: identifies it later; nil if nothing does.
     ///   - trickles: whether it asks for candidates that are found after the answer.
+    ///   - lease: the seconds for which it asks, within `Lease.lengths`; nil if it does not ask.
     package func join(
         offer: String,
         from address: String,
         name: String = "",
         key: GuestKey? = nil,
         trickles: Bool = false,
+        lease: Int? = nil,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
         var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
         viewer.admit = { [access] count in access.atGate { $0.admit(count, of: address, now: $1) } }
-        viewer.kick = { $0.close(as: .kicked) }
+        viewer.kick = { $0.close(as: $1) }
         perform(for: viewer, orRefuse: completion) { [self, viewer] loop throws(Refusal) in
             // While there is no place, offers are not read.
             let vacancy = try vacancy(for: address, at: loop.now)
@@ -38,7 +40,7 @@ extension WebCall {
             let id = randomName(digits: 32, using: &random)
             state.withLock { $0.places.take(id, from: address, now: loop.now) }
             let begin: @Sendable (PeerLoop) throws(Refusal) -> Void = { [self] loop throws(Refusal) in
-                try add(viewer, as: id, negotiation, in: loop, completion)
+                try add(viewer, as: id, negotiation, lease: lease, in: loop, completion)
             }
             guard case .insteadOf(let other) = vacancy else { return try begin(loop) }
             end(other, in: loop)
@@ -52,6 +54,7 @@ extension WebCall {
         _ other: PeerConnection.Other,
         as id: String,
         _ negotiation: Negotiation,
+        lease wish: Int?,
         in loop: PeerLoop,
         _ completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) throws(Refusal) {
@@ -61,10 +64,13 @@ extension WebCall {
             state.withLock { $0.places.leave(id) }
             throw .noTransport
         }
+        let asleep = MonotonicClock.suspendedTime()
+        let lease = access.change { $0.beginLease(of: viewer.id, wish: wish, asleep: asleep, at: $1) }
         let session = ViewerSession(
             connection: connection,
             viewer: viewer,
             negotiation: negotiation,
+            lease: lease,
             credentials: negotiation.agreement.remote.credentials,
             completion: completion
         )

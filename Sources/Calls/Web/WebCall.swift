@@ -5,6 +5,7 @@ import Media
 import Peers
 import Posix
 import Synchronization
+import Time
 import WebRTC
 
 /// Lets viewers in. Each makes an offer, and may change or end its session later. `PeerGroup` sends to the viewers. Any thread may ask. The
@@ -58,7 +59,8 @@ package final class WebCall: Sendable {
             let session = state.withLock { $0.answer(id, isTrickling: local.isTrickling) }
             guard let session, let completion = session.completion else { return }
             if peers.configuration.ice.isRelayOnly, local.candidates.isEmpty { return turnAway(session, completion) }
-            completion(.success(Admission(id: id, answer: sdp, generation: local.credentials.fragment)))
+            let generation = local.credentials.fragment
+            completion(.success(Admission(id: id, answer: sdp, generation: generation, lease: session.lease)))
         case .found(let fragment):
             let waiter = state.withLock { state in state.sessions[id]?.late?.add(fragment) }
             waiter?(fragment)
@@ -68,7 +70,7 @@ package final class WebCall: Sendable {
             let session = state.withLock { $0.connect(id) }
             if let session { host.report(.joined(session.viewer, codec)) }
         case .ended(let why, let reason, _):
-            guard let session = state.withLock({ $0.remove(id, reason) }) else { return }
+            guard let session = state.withLock({ $0.remove(id, reason, at: MonotonicClock.now()) }) else { return }
             session.late?.waiter?(nil)
             session.completion?(.failure(refusal(after: reason)))
             if session.isConnected { host.report(.left(session.viewer, why, reason)) }
@@ -93,6 +95,7 @@ package final class WebCall: Sendable {
         case .kicked: .kicked
         case .busy: .full(limit: viewerLimit)
         case .lost: .noTransport
+        case .leaseExpired: .expired
         default: .closed
         }
     }
@@ -116,7 +119,9 @@ package final class WebCall: Sendable {
     }
 
     /// The reason for the end of a session, not by its viewer, that was lately or is about to come; nil for none.
-    package func reasonForEnd(of id: String) -> EndReason? { state.withLock { $0.reasonForEnd(of: id) } }
+    package func reasonForEnd(of id: String) -> EndReason? {
+        state.withLock { $0.reasonForEnd(of: id, at: MonotonicClock.now()) }
+    }
 
     // MARK: - Viewers
 
@@ -131,8 +136,11 @@ package final class WebCall: Sendable {
             let peer = peers.statuses.first(where: { $0.id == session.viewer.id })
         else { return nil }
         let target = peers.targetBitrate(for: peer)
-        var viewer = ViewerSnapshot(session.viewer, peer, target: target, at: MonotonicClock.now())
-        viewer.participant.talk = access.read { $0.talkState(of: peer.id) }
+        let now: Instant = MonotonicClock.now()
+        var viewer = ViewerSnapshot(session.viewer, peer, target: target, at: now)
+        let (talk, leaseEnd) = access.read { ($0.talkState(of: peer.id), $0.leaseEnd(of: peer.id)) }
+        viewer.participant.talk = talk
+        viewer.participant.note(leaseEnd: leaseEnd, at: now)
         return PageViewer(viewer, rendition: (peer.rendition?.rung ?? 0) + 1, work)
     }
 }

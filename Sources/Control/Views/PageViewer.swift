@@ -13,6 +13,8 @@ package struct PageViewer: Encodable, Sendable {
     /// The limit of the picture's quality or delay, in a word.
     private let limit: String?
     private let talk: TalkState
+    /// Seconds until it has to go, unless it asks for more time; nil without a lease.
+    private let leaseS: Double?
     /// Further facts, each a name and a text for people; nil for none.
     private let rows: [[String]]?
 
@@ -22,7 +24,7 @@ package struct PageViewer: Encodable, Sendable {
         (estimateBps, targetBps, queueMs) = (link.estimateBps, link.targetBps, link.queueMs)
         (self.rendition, self.quantizer, self.limit) = (rendition, work.quantizer, work.limit?.rawValue)
         soundTargetBps = viewer.peer.media.soundBps == nil ? nil : work.sound?.targetBps
-        talk = viewer.participant.talk
+        (talk, leaseS) = (viewer.participant.talk, viewer.participant.leaseS)
         let rows = ViewerSnapshot.facts.compactMap { fact in
             fact.page.flatMap { name in fact.text(viewer).map { [name, $0] } }
         }

@@ -12,6 +12,7 @@ extension AccessSettings {
         settings.patience = .seconds(answerTimeout)
         settings.guests = guests()
         settings.firstKnock = number
+        settings.lease = lease
         if viewersRecord { settings.rights.insert(.record) }
         return settings
     }

@@ -20,7 +20,7 @@ extension SenderCommand {
         var settings = SenderProcessSettings(of: try broadcast.path, into: calls.map(\.argument))
         settings.video = video.settings
         (settings.access.accept, settings.access.answerTimeout) = (entry.accept, entry.answerTimeout)
-        settings.access.viewersRecord = entry.viewersRecord
+        (settings.access.viewersRecord, settings.access.lease) = (entry.viewersRecord, entry.lease?.seconds)
         (settings.talk.talkback, settings.talk.talkers) = (talk.talkback, talk.talkers)
         (settings.web, settings.credentials) = (try web.settings, joined.settings)
         (settings.introduction.name, settings.introduction.note) = (room.name, room.note)

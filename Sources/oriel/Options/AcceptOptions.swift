@@ -20,5 +20,17 @@ struct AcceptOptions: ParsableArguments {
     @Flag(help: "Viewers may begin clips and replays of recorders that run, and change what makes a clip.")
     var viewersRecord = false
 
-    func validate() throws { try require("--answer-timeout", answerTimeout, in: 1...3600) }
+    @Option(
+        help: ArgumentHelp(
+            "How long a viewer may stay without asking for more time, 10 s to 65535 s. Its page asks as long as somebody looks.",
+            valueName: "5m"
+        )
+    )
+    var lease: TimeSpan?
+
+    func validate() throws {
+        try require("--answer-timeout", answerTimeout, in: 1...3600)
+        // A page asks once a second.
+        if let lease { try require("--lease", lease.seconds, in: 10...Lease.lengths.upperBound) }
+    }
 }

@@ -5,6 +5,7 @@ import { Refusal } from './sender.js';
 import { listSpeakers, toggleSound } from './sound.js';
 import { toggleStatistics } from './statistics.js';
 import { listMicrophones, toggleTalk } from './talk.js';
+import { isPinching, toggleActualSize, zoomByKey } from './zoom.js';
 
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
@@ -21,23 +22,8 @@ const press = (id, pressed) => $(id).setAttribute('aria-pressed', pressed);
 const panels = { statistics: $('panel'), devices: $('device-panel') };
 const expand = id => $(id).setAttribute('aria-expanded', !panels[id].hidden);
 
-// A film over a thin link is smaller for a while. It is shown at its former size.
-let full = { width: 0, height: 0 };
-
-function resize() {
-  if (video.videoWidth > full.width) full = { width: video.videoWidth, height: video.videoHeight };
-  const actual = root.dataset.scale === 'actual';
-  stage.tabIndex = actual ? 0 : -1;       // for the arrow keys
-  video.style.width = actual ? `${full.width / devicePixelRatio}px` : '';
-  video.style.height = actual ? `${full.height / devicePixelRatio}px` : '';
-}
-
 const actions = {
-  scale() {
-    root.dataset.scale = root.dataset.scale === 'actual' ? 'fit' : 'actual';
-    press('scale', root.dataset.scale === 'actual');
-    resize();
-  },
+  scale: toggleActualSize,
   async fullscreen() {
     if (document.fullscreenElement) await document.exitFullscreen();
     else if (root.requestFullscreen) await root.requestFullscreen();
@@ -87,8 +73,9 @@ const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snaps
 addEventListener('keydown', event => {
   const action = keys[event.key.toLowerCase()];
   if (event.key === 'Escape') closePanels();
-  if (event.target.closest?.('input, select')) return;
-  if (action && !$(action).hidden && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey) perform(action);
+  if (event.target.closest?.('input, select, [role=alertdialog]') || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (action && !$(action).hidden && !event.repeat) perform(action);
+  else if (zoomByKey(event)) event.preventDefault();
 });
 
 function closePanels() {
@@ -100,20 +87,12 @@ function closePanels() {
 }
 
 for (const button of controls.children) button.onclick = () => perform(button.id);
-stage.ondblclick = () => perform('fullscreen');
-video.onresize = resize;
-video.onemptied = () => { full = { width: 0, height: 0 }; };
-addEventListener('resize', resize);     // zooming changes devicePixelRatio
+stage.ondblclick = () => { if (!touched) perform('fullscreen'); };
 
 $('pip').hidden = !document.pictureInPictureEnabled;
 document.onfullscreenchange = () => press('fullscreen', document.fullscreenElement !== null);
 video.onenterpictureinpicture = () => press('pip', true);
 video.onleavepictureinpicture = () => press('pip', false);
-
-// A mouse drags a picture that is larger than the window; fingers scroll it anyway.
-stage.onpointermove = event => {
-  if (event.pointerType === 'mouse' && event.buttons === 1) stage.scrollBy(-event.movementX, -event.movementY);
-};
 
 // The controls disappear when the mouse rests. On touch screens they stay until a tap on the picture.
 let rest, touched = matchMedia('(hover: none)').matches;
@@ -134,7 +113,7 @@ addEventListener('pointermove', event => {
   stir();
 });
 stage.onpointerup = event => {
-  if (event.pointerType !== 'touch') return;
+  if (event.pointerType !== 'touch' || isPinching()) return;
   touched = true;
   const idle = 'idle' in root.dataset;
   stir();

@@ -4,6 +4,7 @@
 import { setUpControls } from './controls.js';
 import { goesOn } from './doubt.js';
 import { setUpKnock } from './knock.js';
+import { beginLease, isLookedAt, leaseLeft, setUpLease } from './lease.js';
 import { noteRecorders } from './record.js';
 import { Sender } from './sender.js';
 import { Session } from './session.js';
@@ -28,6 +29,7 @@ const sentences = {
   busy: 'All places are taken. You will join as soon as one is free.',
   no_relay: 'The relay to this screen does not work now. You will join as soon as it does.',
   kicked: 'You were sent away.',
+  lease_expired: 'Nobody looked for a while, so the view has ended.',
   knocking: 'Ask to look in, and wait for an answer.',
   asking: 'Waiting to be let in…',
   no_answer: 'Nobody has answered. You can ask again.',
@@ -43,7 +45,7 @@ const troubles = {
 };
 
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
-const waits = ['denied', 'kicked', 'knocking', 'no_answer', 'rejected'];      // for a decision of the viewer
+const waits = ['denied', 'kicked', 'knocking', 'lease_expired', 'no_answer', 'rejected'];      // for a decision of the viewer
 const stops = [...waits, 'unable', 'busy', 'no_relay', 'asking'];
 const reasons = [...waits, 'unable', 'busy', 'no_relay', 'ended'];      // the reasons for no picture; no remark hides these
 let source = null;          // the state of the broadcast itself, from the events
@@ -109,7 +111,7 @@ function sleep(milliseconds) {
 
 async function watch() {
   for (;;) {
-    if (link === 'kicked' || link === 'knocking') await sleep(Infinity);
+    if (['kicked', 'knocking', 'lease_expired'].includes(link)) await sleep(Infinity);
     connection = new AbortController();
     session = new Session(sender);
     session.onpicture = present.bind(null, session);
@@ -126,13 +128,15 @@ async function watch() {
   }
 }
 
-/// Stops trying if this viewer was sent away. On a slow link, the page learns that only when it already tries again.
+/// Stops trying if this viewer was sent away, or its time is over. On a slow link, the page learns that only when it
+/// already tries again.
 async function heed(leaving, failure) {
   const { sender: asked } = session;
   const reason = await leaving ?? failure.reason;
-  if (reason !== 'kicked' || sender !== asked || link === 'kicked') return;
+  if (!['kicked', 'lease_expired'].includes(reason) || sender !== asked || link === reason) return;
+  if (reason === 'lease_expired' && isLookedAt()) return;       // this machine has slept
   seen = false;
-  become('kicked');
+  become(reason);
   connection.abort();
   shown?.pc.close();        // the sender would continue if the DELETE was lost too
 }
@@ -140,6 +144,7 @@ async function heed(leaving, failure) {
 /// The picture, and the events as soon as the token is known to be right. Both end only by throwing.
 function attend(session, signal) {
   const joining = session.join();
+  joining.then(() => { if (!session.left) beginLease(session); }, () => {});
   const admitted = joining.catch(failure => { if (isDenied(failure)) throw failure; });
   return [joining.then(() => session.run()), admitted.then(() => followEvents(session, signal))];
 }
@@ -206,6 +211,12 @@ function followTheBrowser() {
   addEventListener('online', () => {
     if (link === 'asking') connection.abort();      // the request is lost with the network, and is made again
     if (!waits.includes(link)) wake();
+  });
+  // Whoever comes back to the page wants to look.
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState !== 'visible' || link !== 'lease_expired') return;
+    become('connecting');
+    wake();
   });
   setUpKnock({
     ask(knock) {
@@ -285,6 +296,7 @@ $('play').onclick = play;
 // -- Sound
 
 setUpTalk(say);
+setUpLease();
 setInterval(() => {
   const isLive = link === 'live';
   Promise.all([isLive && showSound(), tickTalk(isLive)]).catch(() => {});      // the session may just have ended
@@ -300,6 +312,7 @@ window.oriel = {
   get state() { return root.dataset.state; },
   get firstFrameAt() { return session.firstFrameAt; },
   get pc() { return session.pc; },
+  get leaseLeft() { return leaseLeft(); },
   stats,
 };
 if (window.RTCPeerConnection) {

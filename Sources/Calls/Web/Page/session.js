@@ -201,6 +201,12 @@ export class Session {
     return (await within(10_000, this.sender.request(`${this.resource}/talk`, { method: 'POST' }))).json();
   }
 
+  /// Asks for more time.
+  async extend(seconds) {
+    const request = { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ seconds }) };
+    return (await within(10_000, this.sender.request(`${this.resource}/lease`, request))).json();
+  }
+
   stopTalking() {
     if (!this.resource) return;
     this.stopping = this.sender.request(`${this.resource}/talk`, { method: 'DELETE' }).catch(() => {});

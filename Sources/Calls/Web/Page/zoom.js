@@ -1,0 +1,139 @@
+// The size of the picture in this window, which is the viewer's own affair: it fits, or is larger and moves.
+
+const root = document.documentElement;
+const $ = id => document.getElementById(id);
+const stage = $('stage'), video = $('video');
+
+const step = 1.25, most = 8;    // times the size that fits
+const pinchStep = 40;           // a wheel that turns by less, with the control key, is a pinch on a touch pad
+const tap = { longest: 250, farthest: 10 };                       // of one finger, in ms and pixels
+const twoTaps = { longest: 350, farthest: 40 };
+
+let size = 'fit';               // 'fit', 'actual', or CSS pixels for each pixel of the picture
+// A film over a thin link is smaller for a while. It is shown at its former size.
+let full = { width: 0, height: 0 };
+
+const fitting = () => Math.min(stage.clientWidth / full.width, stage.clientHeight / full.height);
+const actual = () => 1 / devicePixelRatio;
+const scale = () => size === 'fit' ? fitting() : size === 'actual' ? actual() : size;
+
+/// Where the picture begins in the window.
+function origin() {
+  const begin = (whole, part, scrolled) => part > whole ? -scrolled : (whole - part) / 2;
+  return {
+    x: begin(stage.clientWidth, full.width * scale(), stage.scrollLeft),
+    y: begin(stage.clientHeight, full.height * scale(), stage.scrollTop),
+  };
+}
+
+const center = () => ({ x: stage.clientWidth / 2, y: stage.clientHeight / 2 });
+
+/// Shows the picture in a size, with the point of it at `to` that was at `from` before.
+function zoom(wanted, from = center(), to = from) {
+  const before = scale();
+  if (!full.width || !Number.isFinite(wanted)) return;
+  const { x, y } = origin(), point = { x: (from.x - x) / before, y: (from.y - y) / before };
+  if (wanted > fitting() * 1.001) size = Math.min(wanted, Math.max(most * fitting(), 2 * actual()));
+  else if (before > fitting()) size = 'fit';      // a picture that is smaller already stays as it is
+  resize();
+  if (size !== 'fit') stage.scrollTo(point.x * scale() - to.x, point.y * scale() - to.y);
+}
+
+function resize() {
+  if (video.videoWidth > full.width) full = { width: video.videoWidth, height: video.videoHeight };
+  const fits = size === 'fit' || !full.width;
+  stage.tabIndex = fits ? -1 : 0;
+  root.toggleAttribute('data-zoomed', !fits);
+  video.style.width = fits ? '' : `${full.width * scale()}px`;
+  video.style.height = fits ? '' : `${full.height * scale()}px`;
+  $('scale').setAttribute('aria-pressed', size === 'actual');
+}
+
+function fit() {
+  size = 'fit';
+  resize();
+}
+
+/// Each pixel as large as one of the screen's, or the size that fits.
+export function toggleActualSize() {
+  size = size === 'actual' ? 'fit' : 'actual';
+  resize();
+}
+
+/// Does what a key says. Returns whether it says anything.
+export function zoomByKey({ key, shiftKey }) {
+  const far = { x: stage.clientWidth / 8, y: stage.clientHeight / 8 };
+  const moves = { ArrowLeft: [-far.x, 0], ArrowRight: [far.x, 0], ArrowUp: [0, -far.y], ArrowDown: [0, far.y] };
+  if (key === '+' || key === '=') zoom(scale() * step);
+  else if (key === '-') zoom(scale() / step);
+  else if (key === '0') fit();
+  else if (size !== 'fit' && moves[key] && !shiftKey) stage.scrollBy(...moves[key]);
+  else return false;
+  return true;
+}
+
+/// Whether a wheel turns evenly, as two fingers do it on a touch pad: these scroll.
+const isEven = ({ deltaMode, deltaX, deltaY }) => deltaMode === 0 && (deltaX !== 0 || Math.abs(deltaY) < pinchStep);
+
+stage.addEventListener('wheel', event => {
+  if (event.shiftKey || isEven(event) && !event.ctrlKey) return;
+  event.preventDefault();
+  const steps = isEven(event) ? -event.deltaY / 25 : -Math.sign(event.deltaY);
+  zoom(scale() * step ** steps, { x: event.clientX, y: event.clientY });
+}, { passive: false });
+
+// -- Fingers: two make the picture larger, one moves it, and two taps go there and back.
+
+let pinch = null;               // where two fingers were last, and how far from each other
+let pinchedAt = -Infinity;
+let touch = null;               // the begin of a touch by one finger
+let lastTap = null;
+
+const between = ([one, other]) => ({
+  x: (one.clientX + other.clientX) / 2,
+  y: (one.clientY + other.clientY) / 2,
+  far: Math.max(1, Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY)),
+});
+
+const distance = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
+
+/// Whether a finger that is lifted now belongs to a pinch.
+export const isPinching = () => performance.now() - pinchedAt < 500;
+
+stage.addEventListener('touchstart', ({ touches, timeStamp }) => {
+  const [{ clientX: x, clientY: y }] = touches;
+  touch = touches.length === 1 ? { x, y, at: timeStamp } : null;
+  pinch = touches.length === 2 ? between(touches) : null;
+}, { passive: true });
+
+stage.addEventListener('touchmove', event => {
+  if (!pinch || event.touches.length !== 2) return;
+  event.preventDefault();
+  const before = pinch;
+  pinch = between(event.touches);
+  pinchedAt = performance.now();
+  zoom(scale() * pinch.far / before.far, before, pinch);
+}, { passive: false });
+
+stage.addEventListener('touchend', event => {
+  const [{ clientX: x, clientY: y }] = event.changedTouches, at = event.timeStamp;
+  const isTap = touch && at - touch.at < tap.longest && distance(touch, { x, y }) < tap.farthest;
+  const isSecond = isTap && lastTap && at - lastTap.at < twoTaps.longest && distance(lastTap, { x, y }) < twoTaps.farthest;
+  lastTap = isTap && !isSecond ? { x, y, at } : null;
+  touch = pinch = null;
+  if (!isSecond) return;
+  if (event.cancelable) event.preventDefault();
+  if (size === 'fit') zoom(2.5 * fitting(), { x, y });
+  else fit();
+}, { passive: false });
+
+stage.addEventListener('touchcancel', () => { touch = pinch = lastTap = null; });
+
+// A mouse drags a picture that is larger than the window.
+stage.onpointermove = event => {
+  if (event.pointerType === 'mouse' && event.buttons === 1) stage.scrollBy(-event.movementX, -event.movementY);
+};
+
+video.onresize = resize;
+video.onemptied = () => { full = { width: 0, height: 0 }; };
+addEventListener('resize', resize);     // zooming by the browser changes devicePixelRatio
