@@ -39,6 +39,35 @@ import Time
         #expect(reading.cues.map(\.ms) == [0])
     }
 
+    /// Three seconds of motion, and then a screen at rest that moves again.
+    @Test func aClusterBeginsWherePicturesAreEven() {
+        var file = WebMFixture()
+        file.add([0], .picture, at: 0, isKeyframe: true)
+        for index in 1...60 { file.add([0], .picture, at: Double(index) * 0.05) }
+        for second in stride(from: 5.0, through: 19, by: 2) { file.add([0], .picture, at: second) }
+        for index in 0..<60 { file.add([0], .picture, at: 19.4 + Double(index) * 0.05) }
+        file.end(at: 23)
+        let clusters = WebMReading(file.bytes).clusters.values.sorted()
+        #expect(clusters == [0, 7000, 13_000, 19_000])
+    }
+
+    /// Players that are fed with clusters must not find a gap between two.
+    @Test(arguments: 0..<40) func noClusterBeginsAfterAGap(seed: UInt64) {
+        var file = WebMFixture.random(seed, hasSound: seed % 2 == 0, seconds: 300)
+        file.end(at: 301)
+        let reading = WebMReading(file.bytes)
+        let pictures = reading.frames.filter { $0.track == .picture }
+        let starts = reading.clusters.values.sorted()
+        for (start, next) in zip(starts, starts.dropFirst()) {
+            #expect(next - start <= 25_000)
+            guard let index = pictures.firstIndex(where: { $0.ms == next }), index > 1, !pictures[index].isKeyframe,
+                next - start < 20_000
+            else { continue }
+            let (last, gap) = (pictures[index - 1].ms - pictures[index - 2].ms, next - pictures[index - 1].ms)
+            #expect(last <= 2 * gap && gap <= 2 * last, "\(last) and \(gap)")
+        }
+    }
+
     @Test func theLastPictureLastsUntilTheEnd() {
         var file = WebMFixture()
         file.add([1, 2, 3], .picture, at: 0, isKeyframe: true)

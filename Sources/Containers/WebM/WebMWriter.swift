@@ -15,8 +15,12 @@ package struct WebMWriter {
         package let head: [UInt8]
     }
 
-    /// A cluster is closed after this time, so that the times in it fit into 16 bits, and readers need not search far.
-    static let longestCluster: Int64 = 5000
+    /// Another cluster begins after this time, so that readers need not search far: with a picture that comes about as long after the one
+    /// before as that did after its own. Chromium, where a page feeds it (Media Source Extensions), takes a cluster's last picture to be no
+    /// longer than others before. Otherwise it finds a gap there, and leaves out all up to the next keyframe.
+    static let usualCluster: Int64 = 5000
+    /// Another one begins in any case, so that the times in it fit into 16 bits.
+    static let longestCluster: Int64 = 20_000
     /// An element that says that nothing has happened for another second.
     static let beat: [UInt8] = [UInt8(MatroskaID.void.rawValue), 0x80]
 
@@ -27,6 +31,8 @@ package struct WebMWriter {
     /// Of the last frame of each track, in ms.
     private var lastPicture: Int64 = -1
     private var lastSound: Int64 = -1
+    /// Between the last two pictures.
+    private var lastGap: Int64 = 0
     /// The length of the file.
     package private(set) var position: UInt64
 
@@ -48,11 +54,12 @@ package struct WebMWriter {
     ///   - time: since the beginning of the file. A time before that of the last frame of the track counts as just after it.
     ///   - isKeyframe: of a picture. The first frame of a file must be one.
     package mutating func add(_ frame: [UInt8], to track: Track, at time: Duration, isKeyframe: Bool) -> Addition {
+        let before = lastPicture
         let time = advance(track, to: Int64((time / .milliseconds(1)).rounded()))
         var head = EBMLWriter()
         var patch: WebMPatch?
         let opensCluster = isKeyframe && track == .picture
-        if opensCluster || cluster.map({ time - $0.timestamp >= Self.longestCluster }) ?? true {
+        if opensCluster || isClusterDue(track, time, gap: time - before) {
             patch = closedCluster
             if opensCluster { cues.add(time, at: position - layout.contentAt) }
             cluster = (position, time)
@@ -63,11 +70,19 @@ package struct WebMWriter {
         let offset = position + UInt64(head.bytes.count)
         block.writeSimple(frameLength: frame.count, into: &head)
         position += UInt64(head.bytes.count + frame.count)
+        if track == .picture { lastGap = time - before }
         switch track {
         case .picture: tail = WebMTail(block, frame, time: time, at: offset)
         case .sound: tail?.append(head.bytes, frame)
         }
         return Addition(patch: patch, head: head.bytes)
+    }
+
+    private func isClusterDue(_ track: Track, _ time: Int64, gap: Int64) -> Bool {
+        guard let cluster else { return true }
+        let age = time - cluster.timestamp
+        if age >= Self.longestCluster { return true }
+        return age >= Self.usualCluster && track == .picture && lastGap <= 2 * gap && gap <= 2 * lastGap
     }
 
     /// Another second without a frame has passed. Returns bytes to append. So a file that is torn off has the length that it was shown for.
