@@ -44,7 +44,8 @@ extension Watch {
             #expect(try web.broadcast.run("pause").code == 0)
             try audit("paused")
             let viewer = /viewer (\d+) \("Ann"\) looks in/
-            let number = try #require(web.sender.errorOutput.firstMatch(of: viewer)?.output.1)
+            // On a busy machine it may have come a second time.
+            let number = try #require(web.sender.errorOutput.matches(of: viewer).last?.output.1)
             #expect(try web.broadcast.run("kick", String(number)).code == 0)
             try audit("kicked")
             // There is a way on after each refusal.
