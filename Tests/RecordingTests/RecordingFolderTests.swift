@@ -155,6 +155,23 @@ import Time
         #expect(removed == ["default-2046-11-01T00-00-00Z.webm", "default-2046-11-02T00-00-00Z.webm"])
     }
 
+    /// A date that is later by a minute is that of a clock which was corrected.
+    @Test(arguments: [(60, ["a", "b"]), (61, ["b", "a"])]) func aDateJustAheadIsYoung(seconds: Int, order: [String])
+        throws
+    {
+        for (name, time) in [("a", 1_000_000 - 10), ("b", 1_000_000 + seconds)] {
+            var begun = try begin("default-2026-11-01T00-00-0\(name == "a" ? 1 : 2)Z")
+            try begun.addPictures()
+            let file = try begun.end()
+            var times = [timespec(tv_sec: time, tv_nsec: 0), timespec(tv_sec: time, tv_nsec: 0)]
+            utimensat(AT_FDCWD, directory.file(file), &times, 0)
+        }
+        var retention = Retention()
+        retention.bytes = 0
+        let removed = try folder.remove(by: retention, of: "default", writing: 0, now: 1_000_000)
+        #expect(removed.map { $0.hasSuffix("1Z.webm") ? "a" : "b" } == order)
+    }
+
     /// A file with its writer.
     private struct Begun: ~Copyable {
         var file: PartFile

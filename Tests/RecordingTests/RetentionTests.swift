@@ -78,4 +78,14 @@ import Time
         // Set right again.
         #expect(watch.look(wall: wall + .seconds(900), running: later + .seconds(200)) == .zero)
     }
+
+    /// A minute is the least that counts, in both directions.
+    @Test(arguments: [(59, false), (60, true), (-59, false), (-60, true)])
+    func aSmallCorrectionIsNoStep(seconds: Int, isStep: Bool) {
+        var watch = ClockWatch()
+        let wall = Duration.seconds(86_400 * 20_000)
+        #expect(watch.look(wall: wall, running: .seconds(5)) == nil)
+        let oldest = watch.look(wall: wall + .seconds(60 + seconds), running: .seconds(65))
+        #expect(oldest == (isStep ? .zero : nil))
+    }
 }
