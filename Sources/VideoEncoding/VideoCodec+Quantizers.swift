@@ -26,7 +26,7 @@ extension VideoCodec {
     }
 
     /// The largest errors of samples, of 255, that edges have in a picture at `convergedQuantizer`.
-    var mostOff: (luma: UInt8, chroma: UInt8) { self == .av1 ? (20, 12) : (10, 8) }
+    var mostOff: (luma: UInt8, chroma: UInt8) { self == .av1 ? (20, 12) : (10, 5) }
 
     /// The coarsest keyframe in which text can be read without effort: 30 dB. For AV1, in a thorough encode.
     package var readableQuantizer: Int {

@@ -184,6 +184,24 @@ import Time
         }
     }
 
+    /// Macroblocks that come out wrong at a fine quantizer get one of half of it. A keyframe, and a frame of a new picture, do not.
+    @Test(arguments: [VideoCodec.vp9, .av1]) func aRepairIsFinerThanFine(codec: VideoCodec) {
+        var planner = planner(codec, quantizer: codec.fineQuantizer)
+        let now = Self.start + .seconds(1)
+        #expect(planner.asksForErrors(at: now))
+        planner.noteErrors(Self.blocks(0..<1, 0..<1), at: now)
+        func quantizers(_ action: Cadence.Action) -> ClosedRange<Int>? {
+            var planner = planner
+            var plan = planner.plan(action, of: Self.start, by: FramePlanner.Abilities(), at: now)
+            planner.beginEncoding(&plan, patched: nil)
+            return planner.quantizers(of: &plan, at: now)
+        }
+        #expect(quantizers(.frame) == 0...codec.fineQuantizer / 2)
+        #expect(quantizers(.keyframe)?.upperBound ?? 63 >= codec.fineQuantizer)
+        planner.noteNewPicture(Self.blocks(0..<1, 0..<1), nil, canPatch: false)
+        #expect(quantizers(.frame) == nil)
+    }
+
     /// Over a thin link, a part gets a quantizer of its own, and small parts are encoded thoroughly.
     @Test func overAThinLinkAPartIsRefined() {
         var planner = planner(quantizer: 50) { planner in

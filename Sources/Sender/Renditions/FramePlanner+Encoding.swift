@@ -40,7 +40,14 @@ extension FramePlanner {
     /// The quantizers of the frame of `activeMap`; nil leaves them to rate control.
     mutating func quantizers(of plan: inout Plan, at now: Instant) -> ClosedRange<Int>? {
         plan.ownQuantizer = quantizer(of: plan, at: now)
-        return plan.ownQuantizer.map { $0...$0 } ?? plan.coarsest.map { 0...$0 }
+        return plan.ownQuantizer.map { $0...$0 } ?? (plan.coarsest ?? repairQuantizer(of: plan)).map { 0...$0 }
+    }
+
+    /// The coarsest quantizer of macroblocks that were wrong at a fine one; nil if none are repaired, or slowly over a
+    /// thin link.
+    private func repairQuantizer(of plan: Plan) -> Int? {
+        let isRepair = verification.isRepairing && plan.action == .frame && !isThin
+        return isRepair ? rendition.codec.fineQuantizer / 2 : nil
     }
 
     /// The quantizer of a frame from the encoder itself; nil leaves it to rate control.
