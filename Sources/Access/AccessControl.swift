@@ -16,6 +16,8 @@ package final class AccessControl: Sendable {
         package var tell: @Sendable (AccessEvent) -> Void
         /// Gets participants whose time is over, with their former rights, in the manner of `tell`.
         package var ended: @Sendable (ParticipantID, Rights, GrantEnd) -> Void
+        /// Keeps changes of invitations, in the manner of `tell`.
+        package var keep: @Sendable (Invites.Change) -> Void = { _ in }
 
         package init(
             wake: @escaping @Sendable () -> Void,
@@ -36,6 +38,8 @@ package final class AccessControl: Sendable {
         var isPerforming = false
         /// When `turn` is called without a wake; nil for never.
         var turnAt: Instant?
+        /// Of invitations that came, by their numbers, and that ended: for the gate.
+        var tokens: [(token: TokenHash, number: Int?)] = []
 
         mutating func collect() {
             for output in engine.takeOutputs() {
@@ -46,6 +50,13 @@ package final class AccessControl: Sendable {
                     deeds.append { _ in decided?(knock, answer) }
                 case .ended(let participant, let rights, let end):
                     deeds.append { $0.ended(participant, rights, end) }
+                case .changed(let change):
+                    switch change {
+                    case .made(let invite): tokens.append((invite.token, invite.number))
+                    case .ended(let invite): tokens.append((invite.token, nil))
+                    case .claimed: break
+                    }
+                    deeds.append { $0.keep(change) }
                 }
             }
         }
@@ -90,6 +101,7 @@ package final class AccessControl: Sendable {
     ) {
         state = Mutex(State(engine: AccessEngine(settings)))
         gate = Mutex(Gate(token: token, viewerLimit: viewerLimit))
+        gate.withLock { $0.token.note(settings.invites.map { ($0.token, $0.number) }) }
         (asks, talk) = (settings.asks, settings.talk)
         needsToken = token != nil
     }
@@ -161,10 +173,11 @@ package final class AccessControl: Sendable {
 
     private func update<Result: Sendable>(_ body: (inout State, Instant) -> Result) -> Result {
         let now: Instant = MonotonicClock.now()
-        let (result, wake, isIdle) = state.withLock { state in
+        let (result, wake, isIdle, tokens) = state.withLock { state in
             let result = body(&state, now)
-            return (result, state.settle(), state.isIdle)
+            return (result, state.settle(), state.isIdle, exchange(&state.tokens, with: []))
         }
+        if !tokens.isEmpty { gate.withLock { $0.token.note(tokens) } }
         wake?()
         if !isIdle { perform() }
         return result

@@ -58,10 +58,14 @@ extension AccessEngine {
     ///
     /// - Parameter asleep: the time that it has spent in suspends so far.
     package mutating func noteSleep(_ asleep: Duration) {
+        let time = asleep - self.asleep
+        if time > .zero { self.asleep = asleep }
         for id in bearers.keys {
             bearers[id]?.lease?.noteSleep(asleep)
-            if let lease = bearers[id]?.lease { note(deadline: lease.deadline) }
+            if time > .zero, let idleEnd = bearers[id]?.idleEnd { bearers[id]?.idleEnd = idleEnd - time }
+            note(deadline: bearers[id]?.deadline)
         }
+        note(deadline: invites.firstEnd.map { $0 - self.asleep })
     }
 
     mutating func warnOfEnds(at now: Instant) {

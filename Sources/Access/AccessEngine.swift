@@ -11,8 +11,11 @@ package struct AccessEngine: Sendable {
         package var patience = Duration.seconds(30)
         /// People who need not knock.
         package var guests: [Guest] = []
-        /// Of everybody who is let in, beside that to speak.
-        package var rights: Rights = .watch
+        /// Of everybody with the link who is let in, beside that to speak.
+        package var rights: Rights = [.watch, .hear]
+        package var invites: [Invite] = []
+        /// The time that the machine has spent in suspends so far.
+        package var asleep = Duration.zero
         package var talk = TalkPolicy.off
         /// The number of voices heard at once, within `Floor.placeLimits`.
         package var speakers = 1
@@ -28,13 +31,27 @@ package struct AccessEngine: Sendable {
         case decided(Knock, KnockAnswer)
         /// The end of a participant's time, with its former rights.
         case ended(ParticipantID, Rights, GrantEnd)
+        /// To be kept over a crash.
+        case changed(Invites.Change)
+    }
+
+    /// By which link somebody comes.
+    package enum Link: Equatable, Sendable {
+        /// That of the broadcast.
+        case common
+        /// That of an invitation, by its number.
+        case invite(Int)
     }
 
     /// The answer to somebody at a door.
     package enum Entry: Equatable, Sendable {
-        /// The guest's name; empty for others.
+        /// The name of the guest or of the invitation; empty for others.
         case granted(name: String)
         case mustKnock
+        /// The invitation is over.
+        case over
+        /// The invitation is somebody else's.
+        case taken
     }
 
     /// The rights of a participant.
@@ -59,14 +76,18 @@ package struct AccessEngine: Sendable {
         var endedAt: Instant?
         /// Nil if it may stay as long as its grant lasts.
         var lease: Lease?
+        /// The number of its invitation; nil if it came by the common link.
+        var invite: Int?
+        /// When an invited one is over, unless it asks for something before; nil for others.
+        var idleEnd: Instant?
 
         /// Of its end, or of what is told before.
-        var deadline: Instant? { earliest(grant.until, lease?.deadline) }
+        var deadline: Instant? { earliest(earliest(grant.until, idleEnd), lease?.deadline) }
 
         /// Why its time is over now; nil if it is not.
         func end(at now: Instant) -> GrantEnd? {
             if let until = grant.until, now >= until { return .over }
-            if let lease, now >= lease.end { return .leaseExpired }
+            if let end = earliest(lease?.end, idleEnd), now >= end { return .leaseExpired }
             return nil
         }
 
@@ -77,12 +98,15 @@ package struct AccessEngine: Sendable {
     }
 
     private let asks: Bool
-    /// Of everybody who is let in, beside that to speak.
-    package let newcomerRights: Rights
+    /// Of everybody with the common link who is let in, beside that to speak.
+    let newcomerRights: Rights
     let talk: TalkPolicy
     let leaseSeconds: Int?
     private var lobby: Lobby
     private var guests: Guests
+    var invites: Invites
+    /// The time that the machine has spent in suspends, as far as is known.
+    var asleep: Duration
     var bearers: [ParticipantID: Bearer] = [:]
     var floor: Floor
     /// The keys without the right to speak, and since when; the latest come last.
@@ -97,7 +121,10 @@ package struct AccessEngine: Sendable {
         floor = Floor(places: settings.speakers)
         lobby = Lobby(patience: settings.patience, countingFrom: settings.firstKnock)
         guests = Guests(settings.guests)
+        (invites, asleep) = (Invites(settings.invites), settings.asleep)
         firstEnd = guests.firstEnd
+        // One that is over is due at once.
+        note(deadline: invites.firstEnd.map { $0 - asleep })
     }
 
     package var nextDeadline: Instant? { earliest(lobby.nextDeadline, earliest(floor.nextDeadline, firstEnd)) }
@@ -110,26 +137,40 @@ package struct AccessEngine: Sendable {
 
     private mutating func endGrants(at now: Instant) {
         _ = guests.remove { guest in guest.until.map { now >= $0 } ?? false }
+        endInvites(at: now)
         for (id, bearer) in bearers.sorted(by: { $0.key < $1.key }) {
-            guard let end = bearer.end(at: now) else { continue }
-            leaveFloor(id, at: now)
-            bearers[id]?.grant = Grant(rights: [])
-            bearers[id]?.lease = nil
-            bearers[id]?.wish = .refused(at: now)
-            outputs.append(.ended(id, bearer.grant.rights, end))
+            if let reason = bearer.end(at: now) { end(id, reason, at: now) }
         }
         warnOfEnds(at: now)
-        firstEnd = earliest(guests.firstEnd, bearers.values.compactMap(\.deadline).min())
+        let first = earliest(guests.firstEnd, bearers.values.compactMap(\.deadline).min())
+        firstEnd = earliest(first, invites.firstEnd.map { $0 - asleep })
+    }
+
+    /// Takes all rights from a participant, which is to go.
+    mutating func end(_ id: ParticipantID, _ reason: GrantEnd, at now: Instant) {
+        guard let bearer = bearers[id] else { return }
+        leaveFloor(id, at: now)
+        bearers[id]?.grant = Grant(rights: [])
+        bearers[id]?.lease = nil
+        bearers[id]?.idleEnd = nil
+        bearers[id]?.wish = .refused(at: now)
+        outputs.append(.ended(id, bearer.grant.rights, reason))
     }
 
     mutating func note(deadline: Instant?) { firstEnd = earliest(firstEnd, deadline) }
 
     /// The outputs since the last call, in order.
-    package mutating func takeOutputs() -> [Output] { exchange(&outputs, with: []) }
+    package mutating func takeOutputs() -> [Output] {
+        outputs += invites.takeChanges().map(Output.changed)
+        return exchange(&outputs, with: [])
+    }
 
     // MARK: - Doors
 
-    package func entry(_ key: GuestKey?) -> Entry {
+    /// - Parameter key: of the browser; nil for a program that cannot be recognized.
+    package func entry(_ key: GuestKey?, by link: Link = .common) -> Entry {
+        // Whoever was invited need not knock.
+        if case .invite(let number) = link { return entry(key, byInvite: number) }
         if !asks { return .granted(name: "") }
         return guests[key].map { .granted(name: $0.name) } ?? .mustKnock
     }
@@ -177,11 +218,21 @@ package struct AccessEngine: Sendable {
     /// Adds a participant that has come or was recognized. A refusal to speak survives coming again.
     ///
     /// - Parameter canSpeak: whether it sends sound that is taken.
-    package mutating func begin(_ id: ParticipantID, canSpeak: Bool = true, guest key: GuestKey? = nil) {
+    package mutating func begin(
+        _ id: ParticipantID,
+        canSpeak: Bool = true,
+        guest key: GuestKey? = nil,
+        by link: Link = .common
+    ) {
         if bearers[id] == nil {
-            let rights = newcomerRights.union(talk == .on && canSpeak ? .talk : [])
-            bearers[id] = Bearer(grant: Grant(rights: rights), canSpeak: canSpeak)
+            let rights = rights(by: link)
+            let canSpeak = canSpeak && rights.contains(.talk)
+            // An invitation answers the question whether somebody may speak.
+            let isLet = talk == .on || talk == .ask && link != .common
+            let grant = Grant(rights: isLet && canSpeak ? rights : rights.subtracting(.talk))
+            bearers[id] = Bearer(grant: grant, canSpeak: canSpeak)
         }
+        if case .invite(let number) = link { bearers[id]?.invite = number }
         guard let key else { return }
         bearers[id]?.guest = key
         bearers[id]?.grant.until = guests[key]?.until

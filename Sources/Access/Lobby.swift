@@ -49,7 +49,7 @@ struct Lobby: Sendable {
     /// The most knocks at once, in all and of one network.
     private static let (most, mostOfOneNetwork) = (32, 4)
     /// Unicode scalars of names and notes.
-    private static let (longestName, longestNote) = (60, 200)
+    static let (longestName, longestNote) = (60, 200)
 
     private let patience: Duration
     /// Each knock is reported, so there must not be many.
@@ -93,7 +93,7 @@ struct Lobby: Sendable {
     }
 
     /// A knocker's text as one line, without control characters for a terminal or a reader of lines.
-    private static func line(_ text: String, _ length: Int) -> String {
+    static func line(_ text: String, _ length: Int) -> String {
         let words = text.unicodeScalars.split { scalar in
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,

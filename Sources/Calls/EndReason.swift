@@ -19,6 +19,8 @@ package enum EndReason: String, Codable, Sendable {
     case ended
     /// The peer's time is over, and it has asked for no more.
     case leaseExpired = "lease_expired"
+    /// The peer's invitation is over, or was taken back.
+    case revoked
     /// The two do not understand each other, or one refuses the other.
     case failed
 }

@@ -46,8 +46,11 @@ package final class Participants: Sendable {
 /// On the network thread.
 extension CallHost {
     /// Adds a participant, in the round that makes its peer.
-    func begin(_ participant: Participant, canSpeak: Bool, guest: GuestKey?) {
-        access.change { engine, _ in engine.begin(participant.id, canSpeak: canSpeak, guest: guest) }
+    func begin(_ participant: Participant, canSpeak: Bool, guest: GuestKey?, by link: AccessEngine.Link) {
+        access.change { engine, now in
+            engine.begin(participant.id, canSpeak: canSpeak, guest: guest, by: link)
+            engine.noteRequest(of: participant.id, at: now)
+        }
         network.participants.add(participant)
     }
 

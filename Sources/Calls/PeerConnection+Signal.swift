@@ -13,6 +13,8 @@ extension PeerConnection {
         var name = ""
         /// Identifies it later; nil if nothing does.
         var guest: GuestKey?
+        /// The link by which it comes.
+        var link = AccessEngine.Link.common
         /// The audience of its media.
         var audience = Audience.one
         /// STUN and TURN servers for an offer, beside those of all peers.

@@ -116,7 +116,7 @@ final class PeerConnection: PeerDelegate {
         other.receiver?.begin { [peers] in _ = peers.perform { $0.peer(id)?.requestKeyframes() } }
         var participant = Participant(id: id, call: host.name, name: other.name, place: other.place, since: now)
         if let kick = other.kick { participant.kick = { [weak self] reason in if let self { kick(self, reason) } } }
-        host.begin(participant, canSpeak: peer.canSpeak, guest: other.guest)
+        host.begin(participant, canSpeak: peer.canSpeak, guest: other.guest, by: other.link)
         add(agreement.remote.candidates, to: peer)
         return participant
     }
@@ -236,6 +236,7 @@ final class PeerConnection: PeerDelegate {
                 switch reason {
                 case .kicked: "was sent away"
                 case .leaseExpired: "has asked for no more time"
+                case .revoked: "was invited, and that is over"
                 default: "\(end)"
                 }
             return tell(end: why, reason, isFinal: false)
@@ -272,14 +273,19 @@ final class PeerConnection: PeerDelegate {
 extension CallHost {
     /// Agrees with an offer of the other side.
     ///
-    /// - Parameter receives: whether this side takes the picture of the other one.
-    func negotiate(_ offer: SessionDescription, receives: Bool = false) throws(UnacceptableOffer) -> Negotiation {
-        try Negotiation(
-            offer: offer,
-            codecs: media.codecs,
-            receives: receives,
-            sound: .sound(receives: takesVoices)
+    /// - Parameters:
+    ///   - receives: whether this side takes the picture of the other one.
+    ///   - rights: of the other side, as far as they are about sound.
+    func negotiate(
+        _ offer: SessionDescription,
+        receives: Bool = false,
+        rights: Rights = [.hear, .talk]
+    ) throws(UnacceptableOffer) -> Negotiation {
+        let sound = LocalStream.sound(
+            sends: rights.contains(.hear),
+            receives: takesVoices && rights.contains(.talk)
         )
+        return try Negotiation(offer: offer, codecs: media.codecs, receives: receives, sound: sound)
     }
 }
 

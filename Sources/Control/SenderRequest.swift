@@ -12,6 +12,19 @@ package enum SenderRequest: ControlRequest, Equatable {
     case reject(knock: Int)
     /// Removes the guests of a name; nil for all. They have to knock the next time.
     case forget(name: String?)
+    /// A link with rights of its own.
+    ///
+    /// - Parameters:
+    ///   - token: the SHA-256 of its token, in hexadecimal digits.
+    ///   - name: for its participants; may be empty.
+    ///   - rights: such as `watch`.
+    ///   - seconds: how long it holds; nil for as long as the sender is there.
+    ///   - isForOne: whether the first one who comes by it has it alone.
+    case invite(token: String, name: String, rights: [String], seconds: Int?, isForOne: Bool)
+    /// Ends invitations, and the views of those who came by them.
+    ///
+    /// - Parameter invite: the number of one, or a name; nil for all.
+    case revoke(invite: String?)
     case setBitrate(bitrateBps: Int)
     /// A new call in the words of the command line, with the settings of its kind by names such as `whipToken`. Secrets go this way, as
     /// everybody on the machine can read a command line.

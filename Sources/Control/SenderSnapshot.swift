@@ -1,3 +1,5 @@
+package import Media
+
 /// A sender at one instant. Names and units are those of the JSON of `oriel status`: `Bps` is bits a second, `S` seconds.
 package struct SenderSnapshot: Codable, Sendable {
     package struct Call: Codable, Sendable {
@@ -81,6 +83,35 @@ package struct SenderSnapshot: Codable, Sendable {
         }
     }
 
+    /// A link with rights of its own.
+    package struct Invite: Codable, Sendable {
+        package var id: Int
+        /// May be empty.
+        package var name: String
+        /// Such as `watch`.
+        package var rights: [String]
+        /// Seconds until its end; absent if it holds as long as the sender is there.
+        package var leftS: Double?
+        /// True if it is for one person; absent otherwise.
+        package var once: Bool?
+        /// Whether that person has come; absent if it is for anybody.
+        package var taken: Bool?
+        /// The viewers that came by it.
+        package var viewers: [ParticipantID]
+
+        package init(
+            id: Int,
+            name: String,
+            rights: [String],
+            leftS: Double?,
+            taken: Bool?,
+            viewers: [ParticipantID]
+        ) {
+            (self.id, self.name, self.rights, self.leftS) = (id, name, rights, leftS)
+            (once, self.taken, self.viewers) = (taken.map { _ in true }, taken, viewers)
+        }
+    }
+
     /// The limit of the picture's quality or delay.
     package enum Limit: String, Codable, Sendable {
         /// The picture does not change.
@@ -117,6 +148,10 @@ package struct SenderSnapshot: Codable, Sendable {
     package var servers: [Server]?
     /// The viewers that wait to be let in; absent without `--accept ask` or `known`.
     package var knocks: [Knock]?
+    /// Where pages are served, as people open it, without the secret; absent if none are.
+    package var links: [String]?
+    /// Absent if there are none.
+    package var invites: [Invite]?
 
     package init(calls: [Call], bitrateBps: Int, viewers: [ViewerSnapshot]) {
         (self.calls, self.bitrateBps, self.viewers) = (calls, bitrateBps, viewers)

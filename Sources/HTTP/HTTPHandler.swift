@@ -24,7 +24,8 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case receiving(HTTPRequestHead, body: [UInt8])
         /// A response is being made, and the client's bytes stay unread. The request is kept until there is a response.
         case responding(to: HTTPRequest?)
-        case streaming
+        /// Events, as long as the client may see them.
+        case streaming(while: (@Sendable () -> Bool)?)
         /// The last response is written.
         case ended
     }
@@ -208,7 +209,7 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let bytes: [UInt8]
         switch response.body {
         case .bytes(let whole): bytes = whole
-        case .events(let hub): return stream(hub, headers, to: request, context)
+        case .events(let hub): return stream(hub, headers, while: response.isInSight, to: request, context)
         }
         if response.status != .noContent { headers.replaceOrAdd(name: "Content-Length", value: "\(bytes.count)") }
         // After a request for another protocol, NIO's parser takes all further bytes for that protocol.
@@ -279,10 +280,11 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func stream(
         _ hub: EventHub,
         _ headers: HTTPHeaders,
+        while isInSight: (@Sendable () -> Bool)?,
         to request: HTTPRequestHead,
         _ context: ChannelHandlerContext
     ) {
-        state = .streaming
+        state = .streaming(while: isInSight)
         // HTTP/1.0 has no chunks: the end of the connection ends the stream.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
@@ -296,9 +298,11 @@ final class HTTPHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.channel.closeFuture.whenComplete { _ in task.cancel() }
     }
 
-    /// Writes a text of a stream of events. A client that is too slow loses its connection.
+    /// Writes a text of a stream of events. A client that is too slow loses its connection, and so does one that may see
+    /// no more of them.
     private func send(_ text: String, _ context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return context.channel.cut() }
+        if case .streaming(let isInSight?) = state, !isInSight() { return context.close(promise: nil) }
         let size = text.utf8.count + Self.eventCost
         guard let waiting, waiting.add(size) else { return }
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text))))).whenComplete { _ in

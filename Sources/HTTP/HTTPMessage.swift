@@ -95,7 +95,7 @@ package struct HTTPResponse: Sendable {
     /// Whether the bytes are shared with others, such as those of a file of the program. A client that does not read
     /// them takes no memory then. Bodies with own bytes for each client are limited by `HTTPLimits.unread`.
     package var isBodyShared = false
-    /// Whether the bytes may still be seen; asked before each piece leaves. Nil if they always may.
+    /// Whether the body may still be seen; asked before each piece or event leaves. Nil if it always may.
     package var isInSight: (@Sendable () -> Bool)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: [UInt8] = []) {

@@ -139,6 +139,8 @@ extension Endowment {
         /// Of the first participant, and of the first knock.
         let firstNumber: Int
         let access: AccessControl
+        /// Keeps invitations over a crash.
+        let keep: @Sendable (Invites.Change) -> Void
         /// Nil where nobody is heard.
         let talk: TalkBack?
         /// Nil where nobody is asked.
@@ -153,6 +155,12 @@ extension Endowment {
             if voices != nil { engine.talk = settings.talk.talkback }
             let web = settings.web
             let limit = min(web.maxViewers, web.ports?.count ?? .max)
+            engine.asleep = MonotonicClock.suspendedTime()
+            let journal = token == nil ? nil : settings.inviteJournal()
+            engine.invites = journal?.invites ?? []
+            keep = { change in
+                do { try journal?.journal.note(change) } catch { Console.note("\(error)") }
+            }
             let access = AccessControl(engine, token: token, viewerLimit: limit)
             self.access = access
             talk = if let voices { TalkBack(access, into: voices, problem: Console.note) } else { nil }

@@ -59,23 +59,24 @@ struct Publisher: ~Copyable {
             try FrameReader(directory: directory)
         }
         ends.add { feeds.close() }
-        let commands = SenderCommands(calls, access: access, talk: people.talk)
-        access.begin(
-            AccessControl.Outlets(wake: sinks.bell.ring) { event in
-                events.tell(commands.callEvent(event))
-                people.asker?.tell(event)
-                switch event {
-                case .talk(_, .asked), .talk(_, .granted), .talk(_, .revoked): status.noteTalk()
-                default: break
-                }
-            } ended: { participant, rights, end in
-                guard rights.contains(.watch) else { return }
-                switch end {
-                case .over: _ = commands.kick(participant)
-                case .leaseExpired: calls.participants[participant]?.kick?(.leaseExpired)
-                }
+        let commands = SenderCommands(calls, access: access, talk: people.talk) { status.links }
+        var outlets = AccessControl.Outlets(wake: sinks.bell.ring) { event in
+            events.tell(commands.callEvent(event))
+            people.asker?.tell(event)
+            switch event {
+            case .talk(_, .asked), .talk(_, .granted), .talk(_, .revoked): status.noteTalk()
+            default: break
             }
-        )
+        } ended: { participant, rights, end in
+            guard rights.contains(.watch) else { return }
+            switch end {
+            case .over: _ = commands.kick(participant)
+            case .revoked: calls.participants[participant]?.kick?(.revoked)
+            case .leaseExpired: calls.participants[participant]?.kick?(.leaseExpired)
+            }
+        }
+        outlets.keep = people.keep
+        access.begin(outlets)
         try people.asker?.begin { knock, answer in access.change { engine, _ in _ = engine.answer(knock, answer) } }
         (self.calls, self.feeds, self.hasCalls) = (calls, feeds, hasCalls)
         (self.commands, self.access) = (commands, access)

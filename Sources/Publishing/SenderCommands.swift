@@ -17,10 +17,17 @@ final class SenderCommands: Sendable {
     let access: AccessControl
     /// Nil where nobody is heard.
     let talk: TalkBack?
+    /// Where pages are served.
+    let links: @Sendable () -> [String]
     private let work = Mutex(SenderWork())
 
-    init(_ calls: CallRegistry, access: AccessControl, talk: TalkBack? = nil) {
-        (self.calls, self.access, self.talk) = (calls, access, talk)
+    init(
+        _ calls: CallRegistry,
+        access: AccessControl,
+        talk: TalkBack? = nil,
+        links: @escaping @Sendable () -> [String] = { [] }
+    ) {
+        (self.calls, self.access, self.talk, self.links) = (calls, access, talk, links)
     }
 
     /// What the encoders did in the last second; called once a second.
@@ -53,6 +60,8 @@ final class SenderCommands: Sendable {
             var report = SenderSnapshot(calls: calls.statuses(at: now), bitrateBps: bitrate, viewers: viewers)
             (report.quantizer, report.limit, report.sound) = (work.quantizer, work.limit, work.sound)
             if !faults.isEmpty { report.servers = faults.map { SenderSnapshot.Server($0, at: now) } }
+            let links = links()
+            if !links.isEmpty { (report.links, report.invites) = (links, invites(at: now)) }
             guard access.asks else { return .status(report: report) }
             report.knocks = access.read(\.waiting).map { knock in
                 SenderSnapshot.Knock(
@@ -69,6 +78,9 @@ final class SenderCommands: Sendable {
         case .accept(let knock): return answer(knock, .accepted)
         case .reject(let knock): return answer(knock, .rejected)
         case .forget(let name): return forget(name)
+        case .invite(let token, let name, let rights, let seconds, let isForOne):
+            return invite(token, name, rights, for: seconds, isForOne: isForOne)
+        case .revoke(let invite): return revoke(invite)
         case .add(let call, let settings): return reply { try calls.begin(call, settings) }
         case .leave(let call): return reply { try calls.leave(named: call) }
         // It never comes here (`Publisher`).

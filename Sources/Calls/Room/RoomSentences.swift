@@ -13,6 +13,7 @@ extension EndReason {
         case .lost: "is lost"
         case .ended: "has left"
         case .leaseExpired: "has no more time"
+        case .revoked: "has taken the invitation back"
         case .failed: "does not understand this side, or is not understood"
         }
     }

@@ -43,7 +43,7 @@ extension RoomSession {
             // It has come to this side, and may go.
             refuse()
             outputs.append(.parted(reason, why: nil))
-        case .kicked, .lost, .ended, .leaseExpired, .noRelay, .failed: break
+        case .kicked, .lost, .ended, .leaseExpired, .revoked, .noRelay, .failed: break
         }
     }
 

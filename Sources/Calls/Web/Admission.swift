@@ -1,4 +1,21 @@
+package import Access
 package import WebRTC
+
+/// Somebody who comes with an offer.
+package struct Newcomer: Sendable {
+    package let address: String
+    /// Its own name, or that by which it was invited; may be empty.
+    package var name = ""
+    /// Identifies it later; nil if nothing does.
+    package var key: GuestKey?
+    package var link = AccessEngine.Link.common
+    /// Whether it asks for candidates that are found after the answer.
+    package var trickles = false
+    /// The seconds for which it asks, within `Lease.lengths`; nil if it does not ask.
+    package var lease: Int?
+
+    package init(from address: String) { self.address = address }
+}
 
 package struct Admission: Sendable {
     /// Names the viewer's session; cannot be guessed.
@@ -27,6 +44,8 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
     case kicked
     /// Its lease has ended before it was let in.
     case expired
+    /// Its invitation is over.
+    case revoked
     case closed
 
     package var description: String {
@@ -40,6 +59,7 @@ package enum Refusal: Error, Equatable, CustomStringConvertible {
         case .noRelay: "media goes by TURN servers alone here, and none of them works: try again later"
         case .kicked: "this viewer was sent away"
         case .expired: "the time of this view is over: begin another one"
+        case .revoked: "this link is over: ask for a new one"
         case .closed: "the broadcast is ending"
         }
     }

@@ -61,7 +61,7 @@ struct WHEPEndpoint: Sendable {
     }
 
     /// Lets a viewer in by its offer, or describes the endpoint.
-    func join(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
+    func join(_ request: HTTPRequest, by link: AccessEngine.Link, _ completion: @escaping WebService.Completion) {
         // The type that a GET returns tells players that this is a WHEP endpoint.
         guard request.method == .POST else { return completion(HTTPResponse(.ok, ["Content-Type": Self.offerType])) }
         guard request.contentType == Self.offerType else {
@@ -78,34 +78,28 @@ struct WHEPEndpoint: Sendable {
         }
         if let refusal = call.refusalToRead(from: request.client) { return completion(Self.response(to: refusal)) }
         let key = request.guestKey
-        switch access.read({ $0.entry(key) }) {
-        case .granted(let name): admit(request, name: name, key: key, completion)
+        // A link for one person is that of the first one who comes.
+        let (entry, isClaimed) = access.change { engine, _ in
+            let entry = engine.entry(key, by: link)
+            return if case .granted = entry { (entry, engine.claim(link, for: key)) } else { (entry, false) }
+        }
+        switch entry {
+        case .granted(let name):
+            let newcomer = Newcomer(request, name: name, by: link)
+            let offer = String(decoding: request.body, as: UTF8.self)
+            call.join(offer: offer, newcomer) { result in
+                if isClaimed, case .failure = result { access.change { engine, _ in engine.release(link) } }
+                completion(response(to: result))
+            }
         case .mustKnock: knock(request, key: key, completion)
+        case .over, .taken: completion(Self.response(to: .revoked))
         }
     }
 
-    private func admit(
-        _ request: HTTPRequest,
-        name: String,
-        key: GuestKey?,
-        _ completion: @escaping WebService.Completion
-    ) {
-        let offer = String(decoding: request.body, as: UTF8.self)
-        // Other players use the candidates of the answer alone.
-        let trickles = request.headers.first(name: "oriel-trickle") == "1"
-        let lease: Int? = if case .seconds(let seconds) = LeaseWish(request) { seconds } else { nil }
-        call.join(
-            offer: offer,
-            from: request.client,
-            name: name,
-            key: key,
-            trickles: trickles,
-            lease: lease
-        ) { result in
-            switch result {
-            case .success(let admission): completion(created(admission))
-            case .failure(let refusal): completion(Self.response(to: refusal))
-            }
+    private func response(to result: Result<Admission, Refusal>) -> HTTPResponse {
+        switch result {
+        case .success(let admission): created(admission)
+        case .failure(let refusal): Self.response(to: refusal)
         }
     }
 
@@ -136,7 +130,9 @@ struct WHEPEndpoint: Sendable {
         )
         let number = access.knock(knocker) { knock, answer in
             switch answer {
-            case .accepted: admit(request, name: knock.name, key: key, completion)
+            case .accepted:
+                let newcomer = Newcomer(request, name: knock.name, by: .common)
+                call.join(offer: offer, newcomer) { completion(response(to: $0)) }
             case .rejected: completion(.sentence(.forbidden, "you were not let in", Self.hint(.rejected)))
             case .noAnswer: completion(.sentence(.serviceUnavailable, "nobody has answered", Self.hint(.noAnswer)))
             case .cancelled:
@@ -173,6 +169,7 @@ struct WHEPEndpoint: Sendable {
             case .unread(let seconds): (.tooManyRequests, ["Retry-After": "\(seconds)"])
             case .kicked: (.forbidden, hint(.kicked))
             case .expired: (.gone, hint(.leaseExpired))
+            case .revoked: (.unauthorized, ["WWW-Authenticate": "Bearer", "Oriel-Reason": EndReason.revoked.rawValue])
             case .malformed: (.badRequest, [:])
             case .unacceptable(.noCommonCodec): (.notAcceptable, [:])
             case .unacceptable: (.unprocessableEntity, [:])
@@ -190,6 +187,7 @@ struct WHEPEndpoint: Sendable {
         case nil: nil
         case .kicked: Self.response(to: .kicked)
         case .leaseExpired: Self.response(to: .expired)
+        case .revoked: Self.response(to: .revoked)
         case let reason?: .sentence(.notFound, "this session is over", Self.hint(reason))
         }
     }
@@ -197,6 +195,7 @@ struct WHEPEndpoint: Sendable {
     func perform(_ request: HTTPRequest, _ completion: @escaping WebService.Completion) {
         guard let (session, deed) = Self.session(of: request.path) else { return completion(Self.unknown) }
         if let refusal = refuse(ended: session) { return completion(refusal) }
+        call.noteRequest(of: session)
         switch deed {
         case .talk: talk(request, session, completion)
         case .skip: skip(request, session, completion)
@@ -275,6 +274,17 @@ struct WHEPEndpoint: Sendable {
                 completion(HTTPResponse(.ok, headers, body: Array(fragment.utf8)))
             }
         }
+    }
+}
+
+extension Newcomer {
+    /// - Parameter name: its own name, or that by which it was invited; may be empty.
+    fileprivate init(_ request: HTTPRequest, name: String, by link: AccessEngine.Link) {
+        self.init(from: request.client)
+        (self.name, self.link, key) = (name, link, request.guestKey)
+        // Other players use the candidates of the answer alone.
+        trickles = request.headers.first(name: "oriel-trickle") == "1"
+        lease = if case .seconds(let seconds) = WHEPEndpoint.LeaseWish(request) { seconds } else { nil }
     }
 }
 

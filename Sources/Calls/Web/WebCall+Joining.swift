@@ -1,4 +1,4 @@
-package import Access
+import Access
 import Media
 import Peers
 import Posix
@@ -11,27 +11,20 @@ import WebRTC
 extension WebCall {
     /// Answers an offer, or refuses. The completion is called once, on any thread.
     ///
-    /// - Parameters:
-    ///   - name: the viewer's own name; may be empty.
-    ///   - key: identifies it later; nil if nothing does.
-    ///   - trickles: whether it asks for candidates that are found after the answer.
-    ///   - lease: the seconds for which it asks, within `Lease.lengths`; nil if it does not ask.
     package func join(
         offer: String,
-        from address: String,
-        name: String = "",
-        key: GuestKey? = nil,
-        trickles: Bool = false,
-        lease: Int? = nil,
+        _ newcomer: Newcomer,
         completion: @escaping @Sendable (Result<Admission, Refusal>) -> Void
     ) {
-        var viewer = PeerConnection.Other(place: address, name: name, guest: key, trickles: trickles)
+        let address = newcomer.address
+        var viewer = PeerConnection.Other(place: address, name: newcomer.name, guest: newcomer.key)
+        (viewer.link, viewer.trickles) = (newcomer.link, newcomer.trickles)
         viewer.admit = { [access] count in access.atGate { $0.admit(count, of: address, now: $1) } }
         viewer.kick = { $0.close(as: $1) }
         perform(for: viewer, orRefuse: completion) { [self, viewer] loop throws(Refusal) in
             // While there is no place, offers are not read.
             let vacancy = try vacancy(for: address, at: loop.now)
-            let negotiation = try negotiate(offer, from: address)
+            let negotiation = try negotiate(offer, from: address, by: newcomer.link)
             guard access.atGate({ $0.mayStart(address, now: $1) }) else {
                 access.atGate { $0.noteUseless(address, now: $1) }
                 throw .tooMany
@@ -40,7 +33,7 @@ extension WebCall {
             let id = randomName(digits: 32, using: &random)
             state.withLock { $0.places.take(id, from: address, now: loop.now) }
             let begin: @Sendable (PeerLoop) throws(Refusal) -> Void = { [self] loop throws(Refusal) in
-                try add(viewer, as: id, negotiation, lease: lease, in: loop, completion)
+                try add(viewer, as: id, negotiation, lease: newcomer.lease, in: loop, completion)
             }
             guard case .insteadOf(let other) = vacancy else { return try begin(loop) }
             end(other, in: loop)
@@ -104,7 +97,7 @@ extension WebCall {
     func refusal(of offer: String, from address: String, name: String) -> Refusal? {
         do throws(Refusal) {
             _ = try vacancy(for: address, at: MonotonicClock.now())
-            _ = try negotiate(offer, from: address)
+            _ = try negotiate(offer, from: address, by: .common)
             return nil
         } catch {
             if case .full = error {
@@ -115,18 +108,29 @@ extension WebCall {
         }
     }
 
-    private func negotiate(_ offer: String, from address: String) throws(Refusal) -> Negotiation {
-        do throws(Refusal) { return try negotiate(offer) } catch {
+    private func negotiate(
+        _ offer: String,
+        from address: String,
+        by link: AccessEngine.Link
+    ) throws(Refusal) -> Negotiation {
+        do throws(Refusal) { return try negotiate(offer, by: link) } catch {
             access.atGate { $0.noteUseless(address, now: $1) }
             throw error
         }
     }
 
-    private func negotiate(_ offer: String) throws(Refusal) -> Negotiation {
+    private func negotiate(_ offer: String, by link: AccessEngine.Link) throws(Refusal) -> Negotiation {
+        let rights = access.read { $0.rights(by: link) }
+        // Its end was just now.
+        guard rights.contains(.watch) else { throw .revoked }
         let description: SessionDescription
         do throws(MalformedSDP) { description = try SessionDescription(parsing: offer) } catch {
             throw .malformed(error)
         }
-        do throws(UnacceptableOffer) { return try host.negotiate(description) } catch { throw .unacceptable(error) }
+        do throws(UnacceptableOffer) {
+            return try host.negotiate(description, rights: rights)
+        } catch {
+            throw .unacceptable(error)
+        }
     }
 }

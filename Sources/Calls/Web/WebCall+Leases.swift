@@ -4,6 +4,12 @@ import Synchronization
 import Time
 
 extension WebCall {
+    /// The viewer of a session has asked for something.
+    func noteRequest(of id: String) {
+        guard let viewer = state.withLock({ $0.sessions[id] })?.viewer.id else { return }
+        access.change { $0.noteRequest(of: viewer, at: $1) }
+    }
+
     /// The lease of a viewer's session.
     enum LeaseOutcome: Equatable {
         /// It ends after so many seconds.

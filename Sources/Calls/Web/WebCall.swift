@@ -96,6 +96,7 @@ package final class WebCall: Sendable {
         case .busy: .full(limit: viewerLimit)
         case .lost: .noTransport
         case .leaseExpired: .expired
+        case .revoked: .revoked
         default: .closed
         }
     }

@@ -14,6 +14,7 @@ package final class WebService: Sendable {
 
     private let status: WebStatus
     private let access: AccessControl
+    private let door: WebDoor
     private let origins: OriginGuard
     private let whep: WHEPEndpoint
     private let snapshots: SnapshotDesk
@@ -21,6 +22,7 @@ package final class WebService: Sendable {
 
     package init(_ settings: WebSettings, call: WebCall) {
         (status, access) = (settings.status, call.access)
+        door = WebDoor(call.access)
         origins = OriginGuard(names: settings.names, allowed: settings.origins)
         whep = WHEPEndpoint(call: call, status: status, iceServerLinks: settings.iceServerLinks)
         snapshots = SnapshotDesk(settings.snapshots)
@@ -44,16 +46,31 @@ package final class WebService: Sendable {
             return completion(.sentence(.notFound, "there is nothing at \(request.path)"))
         }
         if request.method == .OPTIONS { return completion(options(request, methods)) }
-        let page = WebPage.response(to: request.path)
-        if let refusal = refusal(of: request, methods, isOpen: page != nil) { return completion(refusal) }
-        if let page { return completion(page) }
+        if let page = WebPage.response(to: request.path) {
+            // Anybody may see it: by a page, viewers show their tokens and knock.
+            return completion(Self.refusal(of: request, methods) ?? page)
+        }
+        let link: AccessEngine.Link
+        switch door.entry(of: request, isForSession: whep.isForSession(request)) {
+        case .open(let shown): link = shown
+        case .closed(let refusal): return completion(refusal)
+        }
+        if let refusal = Self.refusal(of: request, methods) ?? refusal(of: request, by: link) {
+            return completion(refusal)
+        }
+        respond(to: request, by: link, completion)
+    }
+
+    private func respond(to request: HTTPRequest, by link: AccessEngine.Link, _ completion: @escaping Completion) {
         switch request.path {
-        case WHEPEndpoint.path: whep.join(request, completion)
-        case "/snapshot.png": snapshot(completion)
+        case WHEPEndpoint.path: whep.join(request, by: link, completion)
+        case "/snapshot.png": snapshot(by: link, completion)
         case "/api/status": completion(Self.json(status.json))
-        case "/api/events": completion(eventStream)
+        case "/api/events": completion(eventStream(by: link))
         case _ where request.path.hasPrefix(Self.viewerPrefix):
-            let report = whep.call.report(on: String(request.path.dropFirst(Self.viewerPrefix.count)), status.work)
+            let session = String(request.path.dropFirst(Self.viewerPrefix.count))
+            whep.call.noteRequest(of: session)
+            let report = whep.call.report(on: session, status.work)
             completion(report.map { Self.json($0.json) } ?? .sentence(.notFound, "there is no such session"))
         default:
             if let deed = RecorderEndpoint.deed(of: request.path) {
@@ -84,56 +101,41 @@ package final class WebService: Sendable {
 
     // MARK: - Access
 
-    /// The refusal of a request; nil if it is answered. A viewer that has to knock may make an offer.
-    ///
-    /// - Parameter isOpen: whether anybody may see the path: a page, by which viewers show their tokens and knock.
-    private func refusal(of request: HTTPRequest, _ methods: [HTTPMethod], isOpen: Bool) -> HTTPResponse? {
-        if !isOpen, let refusal = authorize(request) { return refusal }
-        if !methods.contains(request.method) {
-            let names = Self.names(methods)
-            return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
-        }
+    private static func refusal(of request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse? {
+        if methods.contains(request.method) { return nil }
+        let names = names(methods)
+        return .sentence(.methodNotAllowed, "\(request.path) takes \(names) only", ["Allow": names])
+    }
+
+    /// The refusal of a request by somebody without a right; nil if it is answered. A viewer that has to knock may make an offer.
+    private func refusal(of request: HTTPRequest, by link: AccessEngine.Link) -> HTTPResponse? {
         let isAboutRecorders = RecorderEndpoint.deed(of: request.path) != nil
-        if isAboutRecorders || Self.admittedPaths.contains(request.path), !isLetIn(request) {
+        if isAboutRecorders || Self.admittedPaths.contains(request.path), !door.isLetIn(request, by: link) {
             return .sentence(.forbidden, "ask to be let in first", ["Oriel-Reason": "knock"])
         }
-        if isAboutRecorders, !access.read({ $0.newcomerRights.contains(.record) }) {
+        if isAboutRecorders, !access.read({ $0.rights(by: link).contains(.record) }) {
             return .sentence(.forbidden, "viewers may not record here", ["Oriel-Reason": "right"])
         }
         return nil
-    }
-
-    /// Whether the viewer need not knock, or was let in.
-    private func isLetIn(_ request: HTTPRequest) -> Bool {
-        let key = request.guestKey
-        return access.read { $0.entry(key) } != .mustKnock
-    }
-
-    /// The refusal of a request without the right token; nil if it may be answered. A viewer may change and end its session by the session's
-    /// name, without the token: some players leave the token out there.
-    private func authorize(_ request: HTTPRequest) -> HTTPResponse? {
-        let authorization = request.headers.first(name: "authorization")
-        if authorization == nil, whep.isForSession(request) { return nil }
-        switch access.atGate({ $0.token.check(authorization, from: request.client, now: $1) }) {
-        case .allowed: return nil
-        case .wrongToken:
-            return .sentence(.unauthorized, "the link is not right: ask for a new one", ["WWW-Authenticate": "Bearer"])
-        case .tooManyWrong(let seconds):
-            return .sentence(.tooManyRequests, "too many wrong links came from here", ["Retry-After": "\(seconds)"])
-        }
     }
 
     /// Answers OPTIONS. Browsers ask without the token before a page of another origin does anything; a client that shows the
     /// token, as some players do, learns the ICE servers (RFC 9725 §4.6).
     private func options(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {
         let isKnown = !access.needsToken || request.headers.contains(name: "authorization")
-        if isKnown, let refusal = authorize(request) { return refusal }
+        var link = AccessEngine.Link.common
+        if isKnown {
+            switch door.entry(of: request, isForSession: whep.isForSession(request)) {
+            case .open(let shown): link = shown
+            case .closed(let refusal): return refusal
+            }
+        }
         var headers: HTTPHeaders = [
             "Allow": Self.names(methods),
             "Accept-Post": WHEPEndpoint.offerType,
             "Accept-Patch": WHEPEndpoint.fragmentType,
         ]
-        if isKnown, isLetIn(request), request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
+        if isKnown, door.isLetIn(request, by: link), request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
         return HTTPResponse(.ok, headers)
     }
 
@@ -157,20 +159,23 @@ package final class WebService: Sendable {
         return response
     }
 
-    private var eventStream: HTTPResponse {
+    private func eventStream(by link: AccessEngine.Link) -> HTTPResponse {
         // Proxies shall not hold back events (nginx).
         var response = HTTPResponse(.ok, ["Content-Type": "text/event-stream", "X-Accel-Buffering": "no"])
         response.body = .events(status.events)
+        if link != .common { response.isInSight = { [access] in access.read { $0.rights(by: link).contains(.watch) } } }
         return response
     }
 
-    private func snapshot(_ completion: @escaping Completion) {
-        snapshots.take { [snapshots] snapshot in
+    private func snapshot(by link: AccessEngine.Link, _ completion: @escaping Completion) {
+        snapshots.take { [snapshots, access] snapshot in
             switch snapshot {
             case .success(let snapshot):
                 var response = HTTPResponse(.ok, ["Content-Type": "image/png"], body: snapshot.picture.png)
                 response.isBodyShared = true
-                response.isInSight = { snapshots.isInSight(snapshot) }
+                response.isInSight = {
+                    snapshots.isInSight(snapshot) && access.read { $0.rights(by: link).contains(.watch) }
+                }
                 completion(response)
             case .failure(let failure):
                 completion(.sentence(.serviceUnavailable, "\(failure)", ["Retry-After": "1"]))

@@ -22,6 +22,7 @@ package final class WebStatus: Sendable {
     /// Each change, as JSON.
     let events = EventHub()
     private let content = Mutex(Content())
+    private let servedLinks = Mutex<[String]>([])
     private let lastWork = Mutex(SenderSnapshot.Work())
 
     package init(hearsViewers: Bool = false, viewersRecord: Bool = false) {
@@ -36,6 +37,11 @@ package final class WebStatus: Sendable {
     package func noteRecorders() { change { $0.record = $0.record.map { $0 + 1 } } }
 
     package func noteTalk() { change { $0.talk = $0.talk.map { $0 + 1 } } }
+
+    /// - Parameter links: where pages are served, without the token.
+    package func note(links: [String]) { servedLinks.withLock { $0 = links } }
+
+    package var links: [String] { servedLinks.withLock(\.self) }
 
     package func note(_ work: SenderSnapshot.Work) { lastWork.withLock { $0 = work } }
 

@@ -25,6 +25,7 @@ extension WebSettings {
         (proxies, origins, viewerLimit) = (options.server.proxies, options.origins, options.maxViewers)
         opened = { port in
             let links = options.server.links(port: port, tls: certificate?.first)
+            status.note(links: links)
             Console.print(links.map { $0 + (token.map { "#\($0)" } ?? "") })
         }
     }

@@ -7,7 +7,7 @@ extension SessionDescription.Media {
     /// side receives; then if it only receives the stream; then if it only sends. Nil if it does none of these.
     func rank(for local: LocalStream, in offer: SessionDescription) -> Int? {
         guard kind == local.kind, port != 0 || attributes.contains("bundle-only") else { return nil }
-        return switch (receives(in: offer), local.receives && sends(in: offer)) {
+        return switch (local.sends && receives(in: offer), local.receives && sends(in: offer)) {
         case (true, true): 0
         case (true, false): 1
         case (false, true): 2
@@ -40,7 +40,7 @@ extension SessionDescription.Media {
         let isNumbered = agreed.allSatisfy {
             $0.feedback.contains("transport-cc") && $0.parameters.retransmissionPayloadType != nil
         }
-        let isSent = receives(in: description)
+        let isSent = local.sends && receives(in: description)
         let isReceived = local.receives && sends(in: description)
         let (extensions, lines) = extensions(
             of: description,

@@ -8,14 +8,16 @@ package struct LocalStream: Equatable, Sendable {
     /// The codecs that this side can send, all of one kind, in groups. Of each group, the first one that the peer knows
     /// is agreed on.
     package let codecs: [[StreamCodec]]
+    /// Whether this side sends it, where it is asked for it. An offer of this side always says so.
+    package let sends: Bool
     /// Whether this side also receives the peer's stream in the same media description.
     package let receives: Bool
 
-    package init(track: String, codecs: [[StreamCodec]], receives: Bool = false) {
+    package init(track: String, codecs: [[StreamCodec]], sends: Bool = true, receives: Bool = false) {
         precondition(Set(codecs.joined().map(\.kind)).count == 1)
         self.track = track
         self.codecs = codecs
-        self.receives = receives
+        (self.sends, self.receives) = (sends, receives)
     }
 
     var kind: String { codecs.joined().first!.kind }
@@ -31,8 +33,10 @@ package struct LocalStream: Equatable, Sendable {
 
     /// The broadcast's sound.
     ///
-    /// - Parameter receives: whether this side receives the peer's voice.
-    package static func sound(receives: Bool = false) -> LocalStream {
-        LocalStream(track: "sound", codecs: [[.opus]], receives: receives)
+    /// - Parameters:
+    ///   - sends: whether the peer may hear it.
+    ///   - receives: whether this side receives the peer's voice.
+    package static func sound(sends: Bool = true, receives: Bool = false) -> LocalStream {
+        LocalStream(track: "sound", codecs: [[.opus]], sends: sends, receives: receives)
     }
 }

@@ -5,13 +5,17 @@ const $ = id => document.getElementById(id);
 
 const longestRest = 3600_000;   // ms without a touch, after which nobody may be there, though the page is in sight
 const longestQuestion = 30;     // s
+const longestSilence = 1800_000;        // ms: an invited viewer is gone after two hours without a request
 
 let lease = null;               // `{ session, seconds, endsAt }`; null for a view without an end
+let current = null;             // the session
+let askedAt;                    // when it was asked for anything last
 let touchedAt = performance.now();
 let title = null;               // of the page, while it asks
 
 /// Notes how long a session lasts that has just begun.
 export function beginLease(session) {
+  [current, askedAt] = [session, performance.now()];
   const seconds = Number(session.response.headers.get('Oriel-Lease'));
   lease = seconds ? { session, seconds, endsAt: performance.now() + 1000 * seconds } : null;
   tick();
@@ -27,6 +31,10 @@ export function isLookedAt() {
 }
 
 function tick() {
+  if (current && !current.left && performance.now() - askedAt > longestSilence) {
+    askedAt = performance.now();
+    current.link();
+  }
   const left = leaseLeft();
   if (left === null) return ask(false);
   const { seconds } = lease;

@@ -29,6 +29,7 @@ const sentences = {
   busy: 'All places are taken. You will join as soon as one is free.',
   no_relay: 'The relay to this screen does not work now. You will join as soon as it does.',
   kicked: 'You were sent away.',
+  link_taken: 'This link is for one person, who has come. Please ask for a link of your own.',
   lease_expired: 'Nobody looked for a while, so the view has ended.',
   knocking: 'Ask to look in, and wait for an answer.',
   asking: 'Waiting to be let in…',
@@ -45,7 +46,7 @@ const troubles = {
 };
 
 let link = 'connecting';    // the state of the connection to the sender: connecting, live, reconnecting, or one of `stops`
-const waits = ['denied', 'kicked', 'knocking', 'lease_expired', 'no_answer', 'rejected'];      // for a decision of the viewer
+const waits = ['denied', 'kicked', 'knocking', 'lease_expired', 'link_taken', 'no_answer', 'rejected'];      // for a decision of the viewer
 const stops = [...waits, 'unable', 'busy', 'no_relay', 'asking'];
 const reasons = [...waits, 'unable', 'busy', 'no_relay', 'ended'];      // the reasons for no picture; no remark hides these
 let source = null;          // the state of the broadcast itself, from the events
@@ -183,7 +184,7 @@ function pauseAfter({ status, reason, retryAfter, message }) {
     become('denied');
     return Infinity;
   }
-  if (['knock', 'no_answer', 'rejected'].includes(reason)) {
+  if (['knock', 'link_taken', 'no_answer', 'rejected'].includes(reason)) {
     sender.knock = null;
     become(reason === 'knock' ? 'knocking' : reason);
     return Infinity;

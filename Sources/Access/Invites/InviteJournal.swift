@@ -1,0 +1,90 @@
+import Glibc
+import JSON
+package import Posix
+import Synchronization
+import Time
+
+/// The invitations of a sender over its crash: a file of this user alone, to which lines are added. It holds no token, only
+/// their SHA-256.
+///
+/// A sandbox may bind the sender later: the file is open from the start, and never replaced while it runs.
+package final class InviteJournal: Sendable {
+    /// The largest file that is read, in bytes: as many as a sender can make.
+    private static let longest = 16 << 20
+
+    package struct Failure: Error, CustomStringConvertible {
+        let path: String
+        let reason: String
+
+        package var description: String {
+            "cannot keep invitations in \(path) (\(reason)): those of now end with this sender"
+        }
+    }
+
+    private let file: FileDescriptor
+    /// Held as long as this object is there.
+    private let lock: FileDescriptor
+    package let path: String
+    private let clocks: @Sendable () -> InviteClocks
+    private let isBroken = Atomic(false)
+
+    /// Opens a sender's journal, and reads what the one before has left.
+    ///
+    /// - Parameters:
+    ///   - name: of the file, one for each address that is served.
+    ///   - goesOn: whether this sender goes on with the work of one that died.
+    /// - Returns: the journal, its invitations, and the number of its lines that make no sense; nil if another sender has the file.
+    package static func open(
+        _ name: String,
+        in state: StateFolder,
+        goesOn: Bool,
+        clocks: @escaping @Sendable () -> InviteClocks
+    ) throws(Failure) -> (journal: InviteJournal, invites: [Invite], ignored: Int)? {
+        let folder = state.folder("invites")
+        folder.make()
+        let path = "\(folder.path)/\(name)"
+        do throws(SystemError) {
+            let lock = try FileDescriptor.open("\(path).lock", O_RDWR | O_CREAT)
+            guard try lock.tryLock(.exclusive) else { return nil }
+            let kept = PrivateFile(path)
+            var text = ""
+            if let former = try kept.open(refusing: 0o077) {
+                text = String(decoding: try former.readBytes(longest), as: UTF8.self)
+            }
+            let now = clocks()
+            let (invites, ignored) = InviteRecord.invites(in: text, now, goesOn: goesOn)
+            let records = invites.flatMap { InviteRecord.records(of: $0, now) }
+            try kept.write(records.map { $0.line }.joined(), .replacing)
+            let file = try FileDescriptor.open(path, O_WRONLY | O_APPEND | O_NOFOLLOW)
+            return (InviteJournal(file, lock, path, clocks), invites, ignored)
+        } catch {
+            throw Failure(path: path, reason: error.reason)
+        }
+    }
+
+    private init(
+        _ file: consuming FileDescriptor,
+        _ lock: consuming FileDescriptor,
+        _ path: String,
+        _ clocks: @escaping @Sendable () -> InviteClocks
+    ) {
+        (self.path, self.clocks) = (path, clocks)
+        self.file = file
+        self.lock = lock
+    }
+
+    /// Adds a line. If that fails, the file is emptied, as an invitation that was taken back must not come again.
+    package func note(_ change: Invites.Change) throws(Failure) {
+        if isBroken.load(ordering: .relaxed) { return }
+        do throws(SystemError) { try file.write(InviteRecord(change, clocks()).line) } catch {
+            isBroken.store(true, ordering: .relaxed)
+            try? file.truncate(to: 0)
+            throw Failure(path: path, reason: error.reason)
+        }
+    }
+}
+
+extension InviteRecord {
+    /// Texts and numbers can always be encoded.
+    fileprivate var line: String { (try? jsonLine()).map { "\($0)\n" } ?? "" }
+}

@@ -1,0 +1,84 @@
+import Access
+import ArgumentParser
+import Calls
+import Control
+import FrameBridge
+import Helpers
+
+struct Invite: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make a link for somebody, with rights, an end, and a way to take it back.",
+        discussion: """
+            The link goes to standard output, on a terminal with a code to photograph. Who comes by it need not knock. It holds \
+            until its end, or "oriel revoke"; without --for until the share ends. It is shown once: the sender keeps only its hash.
+            """
+    )
+
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "What the link allows: watch, hear, talk and record, separated by commas.",
+            valueName: "rights"
+        ),
+        transform: { try RightsList(parsing: $0) }
+    )
+    var rights = RightsList.usual
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long it holds, 10 s to 366 d.", valueName: "1h"))
+    var time: TimeSpan?
+
+    @Flag(help: "For one person: it belongs to the first one who comes.")
+    var once = false
+
+    @Option(help: ArgumentHelp("The name of the one who comes by it, for you and other viewers.", valueName: "text"))
+    var name = ""
+
+    @OptionGroup var broadcast: BroadcastOptions
+    @OptionGroup var choice: SenderChoice
+
+    func validate() throws {
+        if let time { try require("--for", time.seconds, in: 10...366 * 86_400) }
+        guard Int(name) == nil else { throw ValidationError("--name must not be a number: invitations have numbers.") }
+    }
+
+    func run() throws {
+        let senders = Senders(of: try broadcast.directory())
+        let reports = senders.reports()
+        let pid = try choice.pid ?? senders.holder(of: "link", who: "is served", in: reports) { $0.links != nil }
+        let links = reports.first { $0.pid == pid }?.report?.links ?? []
+        let token = InviteToken(WebOptions.randomToken())
+        let request = SenderRequest.invite(
+            token: token.hash.rawValue,
+            name: name,
+            rights: rights.names,
+            seconds: time?.seconds,
+            isForOne: once
+        )
+        try senders.ask(pid, for: request)
+        Console.print(links.map { "\($0)#\(token.text)" })
+    }
+}
+
+/// The rights of an invitation, as people list them.
+struct RightsList {
+    static let usual = RightsList(rights: [.watch, .hear])
+
+    private let rights: Rights
+
+    var names: [String] { rights.names }
+
+    private init(rights: Rights) { self.rights = rights }
+
+    init(parsing text: String) throws(ValidationError) {
+        let names = text.split(separator: ",").map { String($0) }
+        guard let rights = Rights(names: names), rights.contains(.watch) else {
+            let all = Rights.allNames.joined(separator: ",")
+            throw ValidationError("--as takes \(all), or fewer of them; watch is always among them.")
+        }
+        self.rights = rights
+    }
+}
+
+extension RightsList: CustomStringConvertible {
+    var description: String { names.joined(separator: ",") }
+}
