@@ -22,7 +22,9 @@ extension AccessEngine {
     }
 
     /// The seconds for which an invitation goes on; nil without an end.
-    package func time(left invite: Invite, at now: Instant) -> Duration? { invite.end.map { max(.zero, $0 - asleep - now) } }
+    package func time(left invite: Invite, at now: Instant) -> Duration? {
+        invite.end.map { max(.zero, $0 - asleep - now) }
+    }
 
     /// The participants that came by an invitation, in order.
     package func participants(of invite: Invite) -> [ParticipantID] {

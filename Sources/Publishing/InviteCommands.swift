@@ -24,7 +24,9 @@ extension SenderCommands {
         guard let wanted = Rights(names: rights) else {
             return .refused(reason: "rights are \(Rights.allNames.joined(separator: ", "))")
         }
-        if !wanted.contains(.watch) { return .refused(reason: "an invitation without the right to watch shows nothing") }
+        if !wanted.contains(.watch) {
+            return .refused(reason: "an invitation without the right to watch shows nothing")
+        }
         if wanted.contains(.talk), access.talk == .off {
             return .refused(reason: "no viewer is heard here: start it with --talkback ask")
         }
@@ -49,7 +51,9 @@ extension SenderCommands {
                 invite == nil || known.number == number || !known.name.isEmpty && known.name == invite
             }
         }
-        if let invite, ended.isEmpty { return .refused(reason: "there is no invitation \(invite): see \"oriel invites\"") }
+        if let invite, ended.isEmpty {
+            return .refused(reason: "there is no invitation \(invite): see \"oriel invites\"")
+        }
         return .done()
     }
 

@@ -197,7 +197,7 @@ import Time
         access.begin(
             AccessControl.Outlets(wake: log.wake) { _ in
             } ended: { participant, rights, _ in
-                log.note("\(participant) \(rights == .watch)")
+                log.note("\(participant) \(rights == [.watch, .hear])")
             }
         )
         access.change { engine, _ in engine.begin(7, guest: .test(1)) }

@@ -10,7 +10,7 @@ import Time
     private func ended(_ access: inout AccessEngine) -> [ParticipantID] {
         access.takeOutputs().compactMap { output in
             guard case .ended(let id, let rights, .over) = output else { return nil }
-            #expect(rights == [.watch, .talk])
+            #expect(rights == [.watch, .hear, .talk])
             return id
         }
     }

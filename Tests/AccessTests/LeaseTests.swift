@@ -20,7 +20,7 @@ import Time
             switch output {
             case .tell(.leaseEnding(let id)): warned.append(id)
             case .ended(let id, let rights, .leaseExpired):
-                #expect(rights == .watch)
+                #expect(rights == [.watch, .hear])
                 ended.append(id)
             default: Issue.record("\(output)")
             }

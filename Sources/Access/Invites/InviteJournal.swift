@@ -62,7 +62,7 @@ package final class InviteJournal: Sendable {
         }
     }
 
-    private init(
+    init(
         _ file: consuming FileDescriptor,
         _ lock: consuming FileDescriptor,
         _ path: String,

@@ -14,6 +14,7 @@ package struct Invites: Sendable {
     static let mostMade = 10_000
 
     private(set) var all: [Int: Invite] = [:]
+    private var tokens: Set<TokenHash> = []
     private var lastNumber = 0
     private var made = 0
     private var changes: [Change] = []
@@ -22,6 +23,7 @@ package struct Invites: Sendable {
     init(_ kept: [Invite] = []) {
         for invite in kept.prefix(Self.most) where all[invite.number] == nil {
             all[invite.number] = invite
+            tokens.insert(invite.token)
             lastNumber = max(lastNumber, invite.number)
         }
     }
@@ -40,9 +42,8 @@ package struct Invites: Sendable {
         guard all.count < Self.most else { throw .full(Self.most) }
         guard made < Self.mostMade else { throw .spent(Self.mostMade) }
         let name = Lobby.line(wish.name, Lobby.longestName)
-        if all.values.contains(where: { $0.token == wish.token || !name.isEmpty && $0.name == name }) {
-            throw .taken(name)
-        }
+        let isNameTaken = !name.isEmpty && all.values.contains { $0.name == name }
+        guard !isNameTaken, tokens.insert(wish.token).inserted else { throw .taken(name) }
         lastNumber += 1
         made += 1
         let invite = Invite(
@@ -94,6 +95,7 @@ package struct Invites: Sendable {
         let ended = listed.filter(isMeant)
         for invite in ended {
             all[invite.number] = nil
+            tokens.remove(invite.token)
             changes.append(.ended(invite))
         }
         return ended

@@ -39,7 +39,8 @@ struct WebDoor: Sendable {
     private func entry(of key: GuestKey?, byInvite number: Int) -> Entry {
         switch access.read({ $0.entry(key, by: .invite(number)) }) {
         case .granted: .open(.invite(number))
-        case .taken: .closed(.sentence(.forbidden, "this link is for one person, who has come", ["Oriel-Reason": "link_taken"]))
+        case .taken:
+            .closed(.sentence(.forbidden, "this link is for one person, who has come", ["Oriel-Reason": "link_taken"]))
         case .over, .mustKnock: .closed(Self.wrongLink)
         }
     }

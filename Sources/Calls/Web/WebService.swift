@@ -135,7 +135,9 @@ package final class WebService: Sendable {
             "Accept-Post": WHEPEndpoint.offerType,
             "Accept-Patch": WHEPEndpoint.fragmentType,
         ]
-        if isKnown, door.isLetIn(request, by: link), request.path == WHEPEndpoint.path { whep.add(iceServersTo: &headers) }
+        if isKnown, door.isLetIn(request, by: link), request.path == WHEPEndpoint.path {
+            whep.add(iceServersTo: &headers)
+        }
         return HTTPResponse(.ok, headers)
     }
 

@@ -25,7 +25,9 @@ extension SenderProcessSettings {
             }
             guard let opened else { return nil }
             if opened.ignored > 0 {
-                Console.note("\(opened.ignored) lines about invitations in \(opened.journal.path) make no sense, and do not count")
+                Console.note(
+                    "\(opened.ignored) lines about invitations in \(opened.journal.path) make no sense, and do not count"
+                )
             }
             return (opened.journal, opened.invites)
         } catch {
