@@ -206,8 +206,7 @@ import Time
         let reader = dup(file.raw)
         defer { close(reader) }
         func size() throws -> Int { Int(try FileDescriptor(taking: dup(reader)).status().st_size) }
-        let lock = try FileDescriptor.memory("lock")
-        let journal = InviteJournal(file, lock, "/invites/main") { Self.clocks() }
+        let journal = InviteJournal(file, "/invites/main") { Self.clocks() }
         let invite = Invite(number: 1, name: "", token: .test(1), rights: .watch, end: nil, holder: .anybody)
         try journal.note(.made(invite))
         #expect(try size() > 100)
@@ -224,6 +223,27 @@ import Time
         #expect(try size() == 0)
         try journal.note(.made(invite))
         #expect(try size() == 0, "it stays so")
+    }
+
+    /// Those of other broadcasts, once nothing of them holds, and of none that is there.
+    @Test func whatHasEndedIsRemoved() throws {
+        func open(_ name: String, _ now: Double = 1000) throws -> (journal: InviteJournal, invites: [Invite], ignored: Int) {
+            try #require(try InviteJournal.open(name, in: state, goesOn: true) { Self.clocks(now: now) })
+        }
+        var held: [InviteJournal] = [try open("empty-and-there").journal]
+        for (name, length) in [("endless", nil), ("short", 100), ("long", 1000), ("empty", 0)] as [(String, Int?)] {
+            let access = sender(try open(name))
+            if length == 0 { continue }
+            access.change { engine, _ in
+                _ = try! engine.invite(.test(1) { $0.length = length.map { .seconds($0) } }, at: .seconds(1000))
+            }
+        }
+        try FileDescriptor.open("\(state.path)/invites/of-others", O_WRONLY | O_CREAT).write("x")
+        chmod("\(state.path)/invites/of-others", 0o644)
+        held.append(try open("own", 1500).journal)
+        let names = try FileDescriptor.open("\(state.path)/invites", O_RDONLY).entries().filter { !$0.hasPrefix(".") }
+        #expect(Set(names) == ["empty-and-there", "endless", "long", "of-others", "own"])
+        withExtendedLifetime(held) {}
     }
 
     @Test func aFileOfOthersIsNotRead() throws {

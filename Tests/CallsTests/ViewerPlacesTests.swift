@@ -135,7 +135,9 @@ import Time
         let refused = Mutex<Set<String>>([])
         _ = web.peers.perform { [call = web.call] _ in
             for (index, network) in [1, 1, 1, 1, 2, 2, 3, 4].enumerated() {
-                call.join(offer: WebFixture.offer, from: "192.0.\(network).1", name: "\(index)") { result in
+                var newcomer = Newcomer(from: "192.0.\(network).1")
+                newcomer.name = "\(index)"
+                call.join(offer: WebFixture.offer, newcomer) { result in
                     if case .failure(.full) = result { _ = refused.withLock { $0.insert("\(index)") } }
                 }
             }

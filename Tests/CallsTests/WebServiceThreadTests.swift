@@ -19,7 +19,7 @@ import Testing
         #expect(try client.response().body == WebFixture.png)
         closing.join()
         let answer = Mutex<Result<Admission, Refusal>?>(nil)
-        web.call.join(offer: WebFixture.offer, from: "") { result in answer.withLock { $0 = result } }
+        web.call.join(offer: WebFixture.offer, Newcomer(from: "")) { result in answer.withLock { $0 = result } }
         guard case .failure(.closed) = answer.withLock({ $0 }) else { throw BrokenHTTP() }
     }
 }

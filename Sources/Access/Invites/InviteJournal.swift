@@ -21,14 +21,14 @@ package final class InviteJournal: Sendable {
         }
     }
 
+    /// Locked as long as this object is there.
     private let file: FileDescriptor
-    /// Held as long as this object is there.
-    private let lock: FileDescriptor
     package let path: String
     private let clocks: @Sendable () -> InviteClocks
     private let isBroken = Atomic(false)
 
-    /// Opens a sender's journal, and reads what the one before has left.
+    /// Opens a sender's journal, and reads what the one before has left. Removes journals of others that have ended, with all
+    /// their invitations.
     ///
     /// - Parameters:
     ///   - name: of the file, one for each address that is served.
@@ -43,34 +43,67 @@ package final class InviteJournal: Sendable {
         let folder = state.folder("invites")
         folder.make()
         let path = "\(folder.path)/\(name)"
+        let now = clocks()
         do throws(SystemError) {
-            let lock = try FileDescriptor.open("\(path).lock", O_RDWR | O_CREAT)
-            guard try lock.tryLock(.exclusive) else { return nil }
-            let kept = PrivateFile(path)
-            var text = ""
-            if let former = try kept.open(refusing: 0o077) {
-                text = String(decoding: try former.readBytes(longest), as: UTF8.self)
-            }
-            let now = clocks()
-            let (invites, ignored) = InviteRecord.invites(in: text, now, goesOn: goesOn)
+            guard let former = try take(path, O_RDWR | O_CREAT) else { return nil }
+            let (invites, ignored) = InviteRecord.invites(in: try text(of: former), now, goesOn: goesOn)
             let records = invites.flatMap { InviteRecord.records(of: $0, now) }
-            try kept.write(records.map { $0.line }.joined(), .replacing)
-            let file = try FileDescriptor.open(path, O_WRONLY | O_APPEND | O_NOFOLLOW)
-            return (InviteJournal(file, lock, path, clocks), invites, ignored)
+            let file = try replace(path, by: records.map { $0.line }.joined())
+            removeEnded(in: folder, but: name, now)
+            return (InviteJournal(file, path, clocks), invites, ignored)
         } catch {
             throw Failure(path: path, reason: error.reason)
         }
     }
 
-    init(
-        _ file: consuming FileDescriptor,
-        _ lock: consuming FileDescriptor,
-        _ path: String,
-        _ clocks: @escaping @Sendable () -> InviteClocks
-    ) {
+    init(_ file: consuming FileDescriptor, _ path: String, _ clocks: @escaping @Sendable () -> InviteClocks) {
         (self.path, self.clocks) = (path, clocks)
         self.file = file
-        self.lock = lock
+    }
+
+    /// Opens and locks the file at a path.
+    ///
+    /// - Returns: nil if another sender has it.
+    private static func take(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor? {
+        while true {
+            let file = try FileDescriptor.open(path, flags)
+            guard try file.tryLock(.exclusive) else { return nil }
+            // It may have been replaced or removed meanwhile.
+            let (held, there) = (try file.status(), try? FileDescriptor.open(path, O_RDONLY).status())
+            if held.st_ino == there?.st_ino, held.st_dev == there?.st_dev { return file }
+        }
+    }
+
+    private static func text(of file: borrowing FileDescriptor) throws(SystemError) -> String {
+        let info = try file.status()
+        guard info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(), info.st_mode & 0o077 == 0 else {
+            throw SystemError("open", code: EPERM)
+        }
+        return String(decoding: try file.readBytes(min(Int(info.st_size), longest)), as: UTF8.self)
+    }
+
+    /// - Returns: the new file, locked before others can find it.
+    private static func replace(_ path: String, by text: String) throws(SystemError) -> FileDescriptor {
+        let part = "\(path).\(getpid()).part"
+        // An ended process may have left one.
+        unlink(part)
+        defer { unlink(part) }
+        let file = try FileDescriptor.open(part, O_RDWR | O_CREAT | O_EXCL | O_APPEND)
+        guard try file.tryLock(.exclusive) else { throw SystemError("fcntl", code: EAGAIN) }
+        try file.write(text)
+        try check("rename") { rename(part, path) }
+        return file
+    }
+
+    private static func removeEnded(in folder: StateFolder, but name: String, _ clocks: InviteClocks) {
+        guard let directory = try? FileDescriptor.open(folder.path, O_RDONLY | O_DIRECTORY) else { return }
+        for other in directory.entries() where other != name && !other.hasPrefix(".") {
+            let path = "\(folder.path)/\(other)"
+            guard let file = try? take(path, O_RDWR), let text = try? text(of: file),
+                InviteRecord.invites(in: text, clocks, goesOn: true).invites.isEmpty
+            else { continue }
+            unlink(path)
+        }
     }
 
     /// Adds a line. If that fails, the file is emptied, as an invitation that was taken back must not come again.
