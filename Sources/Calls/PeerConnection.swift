@@ -236,7 +236,7 @@ final class PeerConnection: PeerDelegate {
                 switch reason {
                 case .kicked: "was sent away"
                 case .leaseExpired: "has asked for no more time"
-                case .revoked: "was invited, and that is over"
+                case .revoked: "came by a link that is over"
                 default: "\(end)"
                 }
             return tell(end: why, reason, isFinal: false)

@@ -66,7 +66,7 @@ package enum InviteRefusal: Error, Equatable, CustomStringConvertible {
         switch self {
         case .full(let most): "there are \(most) invitations: end some with \"oriel revoke\""
         case .spent(let most): "\(most) invitations were made since the start: begin the broadcast anew"
-        case .taken(let name): "there is an invitation for \"\(name)\" already: revoke it first, or give another --name"
+        case .taken(let name): "there is an invitation for \"\(name)\" already: revoke it first, or give another name"
         }
     }
 }

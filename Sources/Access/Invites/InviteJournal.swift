@@ -42,17 +42,17 @@ package final class InviteJournal: Sendable {
     ) throws(Failure) -> (journal: InviteJournal, invites: [Invite], ignored: Int)? {
         let folder = state.folder("invites")
         folder.make()
-        let path = "\(folder.path)/\(name)"
+        let kept = PrivateFile("\(folder.path)/\(name)")
         let now = clocks()
         do throws(SystemError) {
-            guard let former = try take(path, O_RDWR | O_CREAT) else { return nil }
+            guard let former = try kept.hold() else { return nil }
             let (invites, ignored) = InviteRecord.invites(in: try text(of: former), now, goesOn: goesOn)
             let records = invites.flatMap { InviteRecord.records(of: $0, now) }
-            let file = try replace(path, by: records.map { $0.line }.joined())
+            let file = try kept.replaceHeld(by: records.map { $0.line }.joined())
             removeEnded(in: folder, but: name, now)
-            return (InviteJournal(file, path, clocks), invites, ignored)
+            return (InviteJournal(file, kept.path, clocks), invites, ignored)
         } catch {
-            throw Failure(path: path, reason: error.reason)
+            throw Failure(path: kept.path, reason: error.reason)
         }
     }
 
@@ -61,49 +61,19 @@ package final class InviteJournal: Sendable {
         self.file = file
     }
 
-    /// Opens and locks the file at a path.
-    ///
-    /// - Returns: nil if another sender has it.
-    private static func take(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor? {
-        while true {
-            let file = try FileDescriptor.open(path, flags)
-            guard try file.tryLock(.exclusive) else { return nil }
-            // It may have been replaced or removed meanwhile.
-            let (held, there) = (try file.status(), try? FileDescriptor.open(path, O_RDONLY).status())
-            if held.st_ino == there?.st_ino, held.st_dev == there?.st_dev { return file }
+    private static func removeEnded(in folder: StateFolder, but name: String, _ clocks: InviteClocks) {
+        guard let directory = try? FileDescriptor.open(folder.path, O_RDONLY | O_DIRECTORY) else { return }
+        for other in directory.entries() where other != name && !other.hasPrefix(".") {
+            let kept = PrivateFile("\(folder.path)/\(other)")
+            guard let file = try? kept.hold(creates: false), let text = try? text(of: file),
+                InviteRecord.invites(in: text, clocks, goesOn: true).invites.isEmpty
+            else { continue }
+            try? kept.remove()
         }
     }
 
     private static func text(of file: borrowing FileDescriptor) throws(SystemError) -> String {
-        let info = try file.status()
-        guard info.st_mode & S_IFMT == S_IFREG, info.st_uid == geteuid(), info.st_mode & 0o077 == 0 else {
-            throw SystemError("open", code: EPERM)
-        }
-        return String(decoding: try file.readBytes(min(Int(info.st_size), longest)), as: UTF8.self)
-    }
-
-    /// - Returns: the new file, locked before others can find it.
-    private static func replace(_ path: String, by text: String) throws(SystemError) -> FileDescriptor {
-        let part = "\(path).\(getpid()).part"
-        // An ended process may have left one.
-        unlink(part)
-        defer { unlink(part) }
-        let file = try FileDescriptor.open(part, O_RDWR | O_CREAT | O_EXCL | O_APPEND)
-        guard try file.tryLock(.exclusive) else { throw SystemError("fcntl", code: EAGAIN) }
-        try file.write(text)
-        try check("rename") { rename(part, path) }
-        return file
-    }
-
-    private static func removeEnded(in folder: StateFolder, but name: String, _ clocks: InviteClocks) {
-        guard let directory = try? FileDescriptor.open(folder.path, O_RDONLY | O_DIRECTORY) else { return }
-        for other in directory.entries() where other != name && !other.hasPrefix(".") {
-            let path = "\(folder.path)/\(other)"
-            guard let file = try? take(path, O_RDWR), let text = try? text(of: file),
-                InviteRecord.invites(in: text, clocks, goesOn: true).invites.isEmpty
-            else { continue }
-            unlink(path)
-        }
+        String(decoding: try file.readBytes(min(Int(try file.status().st_size), longest)), as: UTF8.self)
     }
 
     /// Adds a line. If that fails, the file is emptied, as an invitation that was taken back must not come again.

@@ -14,10 +14,13 @@ struct Invite: ParsableCommand {
             """
     )
 
+    @Argument(help: ArgumentHelp("The name of the one who comes by it, for you.", valueName: "name"))
+    var person = ""
+
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp(
-            "What the link allows: watch, hear, talk and record, separated by commas.",
+            "Rights of the link, watch, hear, talk or record, separated by commas; watch,hear if not given.",
             valueName: "rights"
         ),
         transform: { try RightsList(parsing: $0) }
@@ -30,15 +33,14 @@ struct Invite: ParsableCommand {
     @Flag(help: "For one person: it belongs to the first one who comes.")
     var once = false
 
-    @Option(help: ArgumentHelp("The name of the one who comes by it, for you and other viewers.", valueName: "text"))
-    var name = ""
-
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
 
     func validate() throws {
         if let time { try require("--for", time.seconds, in: 10...366 * 86_400) }
-        guard Int(name) == nil else { throw ValidationError("--name must not be a number: invitations have numbers.") }
+        guard Int(person) == nil else {
+            throw ValidationError("a name must not be a number: invitations have numbers.")
+        }
     }
 
     func run() throws {
@@ -49,7 +51,7 @@ struct Invite: ParsableCommand {
         let token = InviteToken(WebOptions.randomToken())
         let request = SenderRequest.invite(
             token: token.hash.rawValue,
-            name: name,
+            name: person,
             rights: rights.names,
             seconds: time?.seconds,
             isForOne: once
