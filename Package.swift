@@ -34,7 +34,7 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "Credentials",
+                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "CQREncode", "Credentials",
                 "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Pixels", "Posix", "Publishing",
                 "Recording", "Rendering", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
@@ -204,6 +204,7 @@ let package = Package(
         .systemLibrary(name: "CSRTP", pkgConfig: "libsrtp2", providers: [.apt(["libsrtp2-dev"])]),
         .systemLibrary(name: "COrielBridge"),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CFreeType", pkgConfig: "freetype2", providers: [.apt(["libfreetype-dev"])]),
 
         .executableTarget(

@@ -37,10 +37,13 @@ package enum Console {
     ///   is below (ECMA-48 §8.3.21, §8.3.39).
     @discardableResult
     package static func print(_ lines: [String], redrawing: Bool = false) -> Bool {
-        let start = redrawing && isatty(1) == 1 ? "\u{1B}[H\u{1B}[J" : ""
+        let start = redrawing && isShown ? "\u{1B}[H\u{1B}[J" : ""
         try? write(endOfProgress(), to: 2)
         return emit(start + lines.map { $0.spellingOutControls() + "\n" }.joined())
     }
+
+    /// Whether standard output is shown to a person at once.
+    package static var isShown: Bool { isatty(1) == 1 }
 
     /// Prints a text for programs, such as JSON, unchanged. Returns false when nobody reads it any more.
     @discardableResult

@@ -57,7 +57,9 @@ struct Invite: ParsableCommand {
             isForOne: once
         )
         try senders.ask(pid, for: request)
-        Console.print(links.map { "\($0)#\(token.text)" })
+        let complete = links.map { "\($0)#\(token.text)" }
+        Console.print(complete)
+        if Console.isShown, let link = complete.first, let code = QRCode(link) { Console.emit(code.terminalText) }
     }
 }
 

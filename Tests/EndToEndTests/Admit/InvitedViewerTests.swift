@@ -53,6 +53,7 @@ extension Admit {
             #expect(line.contains("1  Ann: watch, hear, 3") && line.contains("2  somebody: watch, hear\n"), "\(line)")
             #expect(try web.broadcast.run("revoke", "Ann").code == 0)
             try browser.wait(forState: "denied")
+            #expect(try browser.audit() == [])
             let events = try String(decoding: contents(of: folder.file("events")), as: UTF8.self)
             #expect(events.contains("\"reason\":\"revoked\""), "\(events)")
             #expect(
@@ -77,9 +78,33 @@ extension Admit {
             #expect(try listed(web).first?.taken == true)
             let second = try web.open(.firefox, page: link)
             try second.wait(forState: "link_taken")
+            #expect(try second.audit() == [])
             try first.open("about:blank")
             try first.open(link)
             try first.wait(forState: "live")
+        }
+
+        /// On a terminal, as a telephone reads it.
+        @Test func theCodeIsTheLink() throws {
+            let web = try WebBroadcast()
+            let command = "\(web.broadcast.oriel) invite --dir \(web.broadcast.directory)"
+            let result = try CommandResult(["script", "-qec", command, "/dev/null"])
+            let lines = result.output.replacing("\r", with: "").split(separator: "\n")
+            let link = try #require(lines.first, "\(result)")
+            let rows = lines.drop { $0.hasPrefix("http") }.flatMap { line in
+                let blocks = line.replacing("\u{1B}[40;97m", with: "").replacing("\u{1B}[0m", with: "")
+                return ["█▀", "█▄"].map { light in blocks.map { light.contains($0) ? "255" : "0" } }
+            }
+            let (width, scale) = (try #require(rows.first).count, 6)
+            let picture = rows.flatMap { row in
+                Array(repeating: row.flatMap { Array(repeating: $0, count: scale) }, count: scale)
+            }
+            let header = "P2 \(width * scale) \(rows.count * scale) 255\n"
+            let text = header + picture.map { $0.joined(separator: " ") }.joined(separator: "\n") + "\n"
+            try Data(text.utf8).write(to: URL(filePath: folder.file("code.pgm")))
+            #expect(try Subprocess.run(["zbarimg", "--quiet", "--raw", folder.file("code.pgm")]) == "\(link)\n")
+            // In a pipe there is none.
+            #expect(try !web.broadcast.run("invite").output.contains("█"))
         }
 
         @Test func itEndsInTime() throws {

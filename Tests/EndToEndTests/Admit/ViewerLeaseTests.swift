@@ -31,10 +31,15 @@ extension Admit {
             }
             #expect(try browser.state == "live" && !browser.isShown("lease"))
             #expect(try events("peer_joined") == 1 && events("peer_left") == 0 && events("lease_ending") == 0)
+            let _: Bool? = try browser.evaluateOptional("(document.getElementById('statistics').focus(), true)")
+            let focused = "document.activeElement.id"
             try look(browser, at: "hidden")
             try wait(until: "it asks") { try browser.isShown("lease") }
+            #expect(try browser.evaluate(focused, as: String.self) == "stay")
+            #expect(try browser.audit() == [])
             try look(browser, at: "visible")
             try wait(until: "it asks no more") { try !browser.isShown("lease") }
+            #expect(try browser.evaluate(focused, as: String.self) == "statistics")
             try look(browser, at: "hidden")
             try browser.wait(forState: "lease_expired")
             #expect(try events("lease_ending") >= 1 && events("peer_left") == 1)

@@ -12,6 +12,7 @@ let current = null;             // the session
 let askedAt;                    // when it was asked for anything last
 let touchedAt = performance.now();
 let title = null;               // of the page, while it asks
+let focused = null;             // what had the focus before
 
 /// Notes how long a session lasts that has just begun.
 export function beginLease(session) {
@@ -47,11 +48,12 @@ function ask(isAsking) {
   if ($('lease').hidden !== isAsking) return;
   $('lease').hidden = !isAsking;
   if (isAsking) {
-    title = document.title;
+    [title, focused] = [document.title, document.activeElement];
     document.title = $('lease-question').textContent;       // the page may be hidden behind another
     $('stay').focus();
   } else {
     document.title = title;
+    focused?.focus();
   }
 }
 
