@@ -1,4 +1,5 @@
 package import Media
+package import Pixels
 package import Posix
 import Synchronization
 package import Time
@@ -17,6 +18,7 @@ package final class Sinks: Sendable {
         var preferred: [Int: Rendition] = [:]
         /// When the last frame of each rendition was given.
         var sentAt: [Rendition.ID: Instant] = [:]
+        var viewport: PixelRect?
     }
 
     /// - Parameters:
@@ -29,6 +31,15 @@ package final class Sinks: Sendable {
     /// Changes the target of the encoders, in bits a second, and wakes them.
     package func setTarget(_ bitsPerSecond: Int) {
         target.set(bitsPerSecond)
+        bell.ring()
+    }
+
+    /// The part of the screen that all see, in its pixels and with even edges; nil for the whole.
+    package var viewport: PixelRect? { state.withLock(\.viewport) }
+
+    /// Shows a part of the screen to all, or the whole, from the next frame on.
+    package func show(_ viewport: PixelRect?) {
+        state.withLock { $0.viewport = viewport }
         bell.ring()
     }
 

@@ -104,6 +104,12 @@ final class EncodeLoop {
     private func readPicture(for stream: VideoStream) {
         let start: Duration = MonotonicClock.threadTime()
         defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
+        let viewport = sinks.viewport
+        if picture.viewport != viewport {
+            picture.viewport = viewport
+            // The last frame is read again.
+            reader.forget()
+        }
         do throws(BridgeError) {
             // A draft, as the frame may turn out to be torn.
             let outcome = try reader.read { frame in picture.draft(frame) }

@@ -9,10 +9,15 @@ package struct ScaledPicture: ~Copyable {
     /// After this many searches in vain, only one picture in as many is searched.
     private static let patience = 8
 
+    /// The part of each frame that the picture shows, with even edges; nil for the whole. A frame of another size than this part
+    /// is meant for shows as much of it as it has.
+    package var viewport: PixelRect? { didSet { if viewport != oldValue { committed = nil } } }
     /// The picture of the last committed frame.
     package private(set) var nv12: NV12Picture
     private let size: PixelSize
     private var rescaler: Rescaler?
+    /// The part of the drafted frame that is shown.
+    private var part = PixelRect(PixelSize(width: 0, height: 0))
     /// Receives the rescaled tiles while the frame may still be torn. Only the pixels of `drafted` tiles are valid.
     private var draft: NV12Picture
     /// The tiles of the draft that are as in the last frame.
@@ -38,24 +43,32 @@ package struct ScaledPicture: ~Copyable {
 
     /// Rescales the changes since the last committed frame. The picture stays until `commit`.
     package mutating func draft(_ frame: borrowing Frame) {
-        let frameSize = PixelSize(width: frame.info.width, height: frame.info.height)
-        if rescaler?.input != frameSize {
-            rescaler = Rescaler(from: frameSize, to: size)
+        let whole = PixelRect(PixelSize(width: frame.info.width, height: frame.info.height))
+        let part = viewport.flatMap { whole.intersection($0) } ?? whole
+        if part != self.part {
+            self.part = part
+            rescaler = Rescaler(from: part.size, to: size)
             committed = nil
-            drafted = BlockSet(frameSize, side: BlockSet.tile)
+            drafted = BlockSet(part.size, side: BlockSet.tile)
             unchanged = drafted
         }
         // Black bars for a frame of another shape.
         if committed == nil { draft.fillBlack() }
         drafted.removeAll()
-        frame.forEachChange(after: committed) { columns, row in drafted.insert(columns: columns, rows: row..<row + 1) }
+        frame.forEachChange(after: committed) { columns, row in
+            let side = BlockSet.tile
+            let changed = PixelRect(x: columns.lowerBound * side, y: row * side, width: columns.count * side, height: side)
+            drafted.insert(changed.moved(x: -part.x, y: -part.y))
+        }
         guard let rescaler else { return }
         if mayScroll, isSearchDue { draftUnchanged(rescaler) }
-        let layout = NV12Layout(size: frameSize, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
+        let layout = NV12Layout(size: part.size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
+        let luma = frame.luma.extracting(layout.lumaOffset(x: part.x, y: part.y)...)
+        let chroma = frame.chroma.extracting(layout.chromaOffset(x: part.x, y: part.y)...)
         drafted.forEachRectangle { columns, rows in
             rescaler.rescale(
-                luma: frame.luma,
-                chroma: frame.chroma,
+                luma: luma,
+                chroma: chroma,
                 layout: layout,
                 region: rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows)),
                 into: &draft
