@@ -78,6 +78,8 @@ package struct AccessEngine: Sendable {
         var lease: Lease?
         /// The number of its invitation; nil if it came by the common link.
         var invite: Int?
+        /// Of its commands.
+        var commands = RateLimit(interval: .milliseconds(250), slack: .milliseconds(2500), from: .start)
         /// When an invited one is over, unless it asks for something before; nil for others.
         var idleEnd: Instant?
 

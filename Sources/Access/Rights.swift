@@ -14,10 +14,12 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let record = Rights(rawValue: 1 << 2)
     /// To receive sound.
     package static let hear = Rights(rawValue: 1 << 3)
+    /// To change what all see.
+    package static let controls = Rights(rawValue: 1 << 4)
 
     /// In the order in which people read them.
     private static let named: [(name: String, right: Rights)] = [
-        ("watch", .watch), ("hear", .hear), ("talk", .talk), ("record", .record),
+        ("watch", .watch), ("hear", .hear), ("talk", .talk), ("controls", .controls), ("record", .record),
     ]
 
     package static var allNames: [String] { named.map(\.name) }

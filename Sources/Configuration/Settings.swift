@@ -49,6 +49,8 @@ package struct AccessSettings: Codable, Equatable, Sendable {
     package var answerTimeout = 30
     /// Whether viewers may begin clips and replays, and change what makes a clip.
     package var viewersRecord = false
+    /// Whether viewers may change what all see.
+    package var viewersControl = false
     /// Seconds after which viewers have to go, unless they ask for more time; nil for no end.
     package var lease: Int?
 

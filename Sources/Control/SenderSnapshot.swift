@@ -148,6 +148,8 @@ package struct SenderSnapshot: Codable, Sendable {
     package var servers: [Server]?
     /// The viewers that wait to be let in; absent without `--accept ask` or `known`.
     package var knocks: [Knock]?
+    /// The part of the source that all see: x1, y1, x2 and y2 in its pixels; absent for the whole.
+    package var viewport: [Int]?
     /// Where pages are served, as people open it, without the secret; absent if none are.
     package var links: [String]?
     /// Absent if there are none.

@@ -10,14 +10,21 @@ package struct BridgePicture {
     /// Nanoseconds of CLOCK_MONOTONIC.
     package let capturedAt: Instant
 
+    /// - Parameter viewport: the part that is shown, with even edges; nil for the whole.
     /// - Throws: a `Failure` to try again if there is no picture.
-    package init(_ reader: inout FrameReader, in path: String) throws {
+    package init(_ reader: inout FrameReader, in path: String, viewport: PixelRect? = nil) throws {
         var size = PixelSize(width: 0, height: 0)
         var rgb: [UInt8] = []
         let outcome = try reader.read { frame in
-            size = PixelSize(width: frame.info.width, height: frame.info.height)
+            let whole = PixelRect(PixelSize(width: frame.info.width, height: frame.info.height))
+            let part = viewport.flatMap { whole.intersection($0) } ?? whole
+            size = part.size
             let layout = NV12Layout(size: size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
-            rgb = rgbBytes(luma: frame.luma, chroma: frame.chroma, layout: layout)
+            rgb = rgbBytes(
+                luma: frame.luma.extracting(layout.lumaOffset(x: part.x, y: part.y)...),
+                chroma: frame.chroma.extracting(layout.chromaOffset(x: part.x, y: part.y)...),
+                layout: layout
+            )
         }
         guard case .frame(let info) = outcome else {
             throw Failure(.tryAgain, "there is no picture in \(path) yet: try again")

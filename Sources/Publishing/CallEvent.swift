@@ -46,6 +46,8 @@ package struct CallEvent: Encodable, Sendable {
         case server
         /// The process that reads renewed files has ended.
         case renewalEnded = "renewal_ended"
+        /// Somebody has changed what all see.
+        case commanded
         case clipBegun = "clip_begun"
         case clipEnded = "clip_ended"
     }
@@ -75,6 +77,24 @@ package struct CallEvent: Encodable, Sendable {
 extension CallEvent {
     /// For people alone, unless it gets a kind.
     package init(sentence: String) { self.init(kind: nil, sentence: sentence) }
+
+    /// A command of a viewer was done, or of the person who shares.
+    init(_ command: ViewCommand, of viewer: Participant?) {
+        let who = viewer.map { "viewer \($0.id)" + ($0.name.isEmpty ? "" : " (\"\($0.name)\")") }
+        let (state, deed) =
+            switch command {
+            case .viewport(let part?): ("viewport \(part)", "shows the part \(part) of the screen")
+            case .viewport(nil): ("viewport off", "shows the whole screen")
+            }
+        self.init(
+            kind: .commanded,
+            call: viewer?.call,
+            sentence: who.map { "\($0) \(deed)" },
+            id: viewer?.id.number,
+            name: viewer.flatMap { $0.name.isEmpty ? nil : $0.name },
+            state: state
+        )
+    }
 
     init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, state: condition.rawValue) }
 

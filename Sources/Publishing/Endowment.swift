@@ -10,6 +10,7 @@ import Helpers
 import ICE
 import JSON
 import Posix
+import Sender
 import Talk
 
 /// What a sender has before its sandbox: later it opens no file but those of its broadcast, and starts no process.
@@ -30,6 +31,8 @@ struct Endowment: ~Copyable {
     let status: WebStatus
     /// For viewers.
     let recorders: RecorderDesk
+    let desk: CommandDesk
+    let viewport: SharedViewport
     /// For commands; nil if they cannot reach this sender.
     let listener: LocalListener?
     let kinds: CallKinds
@@ -77,10 +80,11 @@ struct Endowment: ~Copyable {
         let voices = settings.talk.ring(in: folder)
         let status = WebStatus(hearsViewers: voices != nil, viewersRecord: settings.access.viewersRecord)
         let recorders = RecorderDesk()
-        let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon)
+        let (desk, viewport) = (CommandDesk(), SharedViewport())
+        let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon, viewport: viewport)
         let served =
             try listens
-            ? WebSettings(web, token: token, certificate, relays.secret, snapshots, recorders, status) : nil
+            ? WebSettings(web, token: token, certificate, relays.secret, snapshots, recorders, desk, status) : nil
         let people = try People(settings, token: token, into: voices)
         ends.add { people.asker?.close() }
         let kinds = CallKinds(web: served, settings.introduction, sdp: settings.plain.sdp)
@@ -100,7 +104,7 @@ struct Endowment: ~Copyable {
         (self.settings, self.directory, self.log, self.events) = (settings, directory, log, events)
         self.rendered = rendered
         (self.relays, self.people, self.status, self.kinds) = (relays, people, status, kinds)
-        self.recorders = recorders
+        (self.recorders, self.desk, self.viewport) = (recorders, desk, viewport)
     }
 
     /// Makes the folder or the socket that commands need. If that fails, as on a full disk, the sender takes no commands.

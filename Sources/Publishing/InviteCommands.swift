@@ -1,4 +1,5 @@
 import Access
+import Calls
 import Control
 import Media
 import Posix
@@ -14,7 +15,7 @@ extension SenderCommands {
     ///   - rights: their names.
     ///   - seconds: nil for as long as the sender is there.
     func invite(_ token: String, _ name: String, _ rights: [String], for seconds: Int?, isForOne: Bool) -> SenderReply {
-        guard !links().isEmpty else { return .refused(reason: "this sender serves no pages: attach \"web\"") }
+        guard !status.links.isEmpty else { return .refused(reason: "this sender serves no pages: attach \"web\"") }
         guard access.needsToken else {
             return .refused(reason: "everybody may look in here: start it without --token none")
         }

@@ -7,6 +7,7 @@ import Credentials
 import FrameBridge
 import Helpers
 import Media
+import Pixels
 import Posix
 import Sender
 import Synchronization
@@ -30,7 +31,7 @@ struct Publisher: ~Copyable {
     /// - Parameter ends: ends it, in reverse.
     init(_ endowment: consuming Endowment, _ ends: inout Ends) throws {
         let target = TargetBitrate(endowment.settings.video.bitrate.bitsPerSecond)
-        let sinks = Sinks(target: target, report: Console.note)
+        let sinks = Sinks(target: target, viewport: endowment.viewport, report: Console.note)
         let media = SentMedia(of: endowment, into: sinks)
         let (settings, people, relays) = (endowment.settings, endowment.people, endowment.relays)
         let (events, status, access) = (endowment.events, endowment.status, people.access)
@@ -59,7 +60,11 @@ struct Publisher: ~Copyable {
             try FrameReader(directory: directory)
         }
         ends.add { feeds.close() }
-        let commands = SenderCommands(calls, access: access, talk: people.talk) { status.links }
+        let screen = { @Sendable in
+            (try? BridgeInspection(directory))?.latest.map { PixelSize(width: $0.width, height: $0.height) }
+        }
+        let commands = SenderCommands(calls, access: access, talk: people.talk, status, screen: screen, tell: events.tell)
+        endowment.desk.begin { [commands] command, viewer in commands.perform(command, of: viewer) }
         var outlets = AccessControl.Outlets(wake: sinks.bell.ring) { event in
             events.tell(commands.callEvent(event))
             people.asker?.tell(event)

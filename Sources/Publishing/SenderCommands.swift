@@ -5,6 +5,7 @@ import Control
 import Helpers
 import Media
 import Peers
+import Pixels
 import Posix
 import Sender
 import Synchronization
@@ -17,17 +18,22 @@ final class SenderCommands: Sendable {
     let access: AccessControl
     /// Nil where nobody is heard.
     let talk: TalkBack?
-    /// Where pages are served.
-    let links: @Sendable () -> [String]
+    let status: WebStatus
+    /// The size of the source's picture; nil while that is not known.
+    let screen: @Sendable () -> PixelSize?
+    let tell: @Sendable (CallEvent) -> Void
     private let work = Mutex(SenderWork())
 
     init(
         _ calls: CallRegistry,
         access: AccessControl,
         talk: TalkBack? = nil,
-        links: @escaping @Sendable () -> [String] = { [] }
+        _ status: WebStatus = WebStatus(),
+        screen: @escaping @Sendable () -> PixelSize? = { nil },
+        tell: @escaping @Sendable (CallEvent) -> Void = { _ in }
     ) {
-        (self.calls, self.access, self.talk, self.links) = (calls, access, talk, links)
+        (self.calls, self.access, self.talk) = (calls, access, talk)
+        (self.status, self.screen, self.tell) = (status, screen, tell)
     }
 
     /// What the encoders did in the last second; called once a second.
@@ -60,7 +66,8 @@ final class SenderCommands: Sendable {
             var report = SenderSnapshot(calls: calls.statuses(at: now), bitrateBps: bitrate, viewers: viewers)
             (report.quantizer, report.limit, report.sound) = (work.quantizer, work.limit, work.sound)
             if !faults.isEmpty { report.servers = faults.map { SenderSnapshot.Server($0, at: now) } }
-            let links = links()
+            report.viewport = viewport?.edges
+            let links = status.links
             if !links.isEmpty { (report.links, report.invites) = (links, invites(at: now)) }
             guard access.asks else { return .status(report: report) }
             report.knocks = access.read(\.waiting).map { knock in
@@ -81,6 +88,8 @@ final class SenderCommands: Sendable {
         case .invite(let token, let name, let rights, let seconds, let isForOne):
             return invite(token, name, rights, for: seconds, isForOne: isForOne)
         case .revoke(let invite): return revoke(invite)
+        case .command(let command):
+            return perform(command, of: nil).map { .refused(reason: $0.sentence) } ?? .done()
         case .add(let call, let settings): return reply { try calls.begin(call, settings) }
         case .leave(let call): return reply { try calls.leave(named: call) }
         // It never comes here (`Publisher`).

@@ -9,6 +9,7 @@ package final class Sinks: Sendable {
     /// Rung when a demand has changed, or a sink came or left.
     package let bell = Bell()
     package let target: TargetBitrate
+    package let viewport: SharedViewport
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
 
@@ -18,14 +19,17 @@ package final class Sinks: Sendable {
         var preferred: [Int: Rendition] = [:]
         /// When the last frame of each rendition was given.
         var sentAt: [Rendition.ID: Instant] = [:]
-        var viewport: PixelRect?
     }
 
     /// - Parameters:
     ///   - target: of all encoders.
     ///   - report: gets a sentence about a broken sink.
-    package init(target: TargetBitrate, report: @escaping @Sendable (String) -> Void) {
-        (self.target, self.report) = (target, report)
+    package init(
+        target: TargetBitrate,
+        viewport: SharedViewport = SharedViewport(),
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        (self.target, self.viewport, self.report) = (target, viewport, report)
     }
 
     /// Changes the target of the encoders, in bits a second, and wakes them.
@@ -34,12 +38,9 @@ package final class Sinks: Sendable {
         bell.ring()
     }
 
-    /// The part of the screen that all see, in its pixels and with even edges; nil for the whole.
-    package var viewport: PixelRect? { state.withLock(\.viewport) }
-
     /// Shows a part of the screen to all, or the whole, from the next frame on.
-    package func show(_ viewport: PixelRect?) {
-        state.withLock { $0.viewport = viewport }
+    package func show(_ part: PixelRect?) {
+        viewport.set(part)
         bell.ring()
     }
 

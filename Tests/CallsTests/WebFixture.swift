@@ -28,6 +28,7 @@ final class WebFixture: Sendable {
     let status: WebStatus
     let picture = Picture()
     let recorders = RecorderDesk()
+    let commands = CommandDesk()
     let log: Log
     private let service: WebService
     private let server: HTTPServer
@@ -115,6 +116,7 @@ final class WebFixture: Sendable {
         }
         let address = ListenAddress(host: "127.0.0.1", port: 0)
         var web = WebSettings(listen: address, snapshots: snapshots, recorders: recorders, status: status)
+        web.commands = commands
         (web.names, web.origins, web.iceServerLinks) = (names, origins, { Self.links })
         service = WebService(web, call: call)
         listener = try server.listen(on: address, respond: service.respond)

@@ -31,14 +31,15 @@ import Time
             return switch request {
             case .status: .status(report: Self.status)
             case .kick(let viewer): viewer == 7 ? .done() : .refused(reason: "no viewer \(viewer) looks in")
-            case .talk, .accept, .reject, .forget, .invite, .revoke, .setBitrate, .add, .leave, .subscribe: .done()
+            case .talk, .accept, .reject, .forget, .invite, .revoke, .command, .setBitrate, .add, .leave, .subscribe: .done()
             }
         }
         let requests: [SenderRequest] = [
             .status, .kick(viewer: 7), .kick(viewer: ParticipantID(.max)), .setBitrate(bitrateBps: 30_000),
             .accept(knock: 1),
             .invite(token: "ab", name: "Ann \u{1B}", rights: ["watch"], seconds: nil, isForOne: true),
-            .revoke(invite: nil), .revoke(invite: "Ann"),
+            .revoke(invite: nil), .revoke(invite: "Ann"), .command(.viewport(nil)),
+            .command(.viewport(Viewport([0, 10, 640, 370]))),
             .reject(knock: 2), .leave(call: "web"), .talk(viewer: 7, isOn: true),
             .add(
                 call: "whip+http://h/\u{1F}\"",

@@ -20,6 +20,7 @@ package struct WebSettings: Sendable {
     package var viewerLimit = 50
     package var snapshots: WebService.SnapshotSource
     package var recorders: RecorderDesk
+    package var commands = CommandDesk()
     /// For viewers; it counts them too.
     package var status: WebStatus
     /// Gets the server's port.

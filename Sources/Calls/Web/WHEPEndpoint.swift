@@ -23,13 +23,15 @@ struct WHEPEndpoint: Sendable {
         case skip = "/skip"
         /// To stay longer.
         case lease = "/lease"
+        /// To change what all see.
+        case command = "/command"
         /// To change the session, or end it.
         case change = ""
 
         var methods: [HTTPMethod] {
             switch self {
             case .talk: [.POST, .DELETE]
-            case .skip: [.POST]
+            case .skip, .command: [.POST]
             case .lease: [.GET, .HEAD, .PUT]
             case .change: [.PATCH, .DELETE]
             }
@@ -38,6 +40,7 @@ struct WHEPEndpoint: Sendable {
 
     let call: WebCall
     let status: WebStatus
+    let commands: CommandDesk
     /// `Link` values for viewers (draft-ietf-wish-whep-04 §4.6).
     let iceServerLinks: @Sendable () -> [String]
     private var access: AccessControl { call.access }
@@ -200,6 +203,7 @@ struct WHEPEndpoint: Sendable {
         case .talk: talk(request, session, completion)
         case .skip: skip(request, session, completion)
         case .lease: lease(request, session, completion)
+        case .command: command(request, session, completion)
         case .change: change(request, session, completion)
         }
     }

@@ -1,12 +1,15 @@
 import Access
+import Media
 import Posix
 import Synchronization
 import Time
 
 extension WebCall {
+    func viewer(of id: String) -> ParticipantID? { state.withLock { $0.sessions[id] }?.viewer.id }
+
     /// The viewer of a session has asked for something.
     func noteRequest(of id: String) {
-        guard let viewer = state.withLock({ $0.sessions[id] })?.viewer.id else { return }
+        guard let viewer = viewer(of: id) else { return }
         access.change { $0.noteRequest(of: viewer, at: $1) }
     }
 

@@ -24,7 +24,12 @@ package final class WebService: Sendable {
         (status, access) = (settings.status, call.access)
         door = WebDoor(call.access)
         origins = OriginGuard(names: settings.names, allowed: settings.origins)
-        whep = WHEPEndpoint(call: call, status: status, iceServerLinks: settings.iceServerLinks)
+        whep = WHEPEndpoint(
+            call: call,
+            status: status,
+            commands: settings.commands,
+            iceServerLinks: settings.iceServerLinks
+        )
         snapshots = SnapshotDesk(settings.snapshots)
         recorders = RecorderEndpoint(settings.recorders)
     }

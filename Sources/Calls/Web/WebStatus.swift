@@ -15,6 +15,8 @@ package final class WebStatus: Sendable {
         var recording: Bool?
         /// Counts changes of the recorders; nil where viewers may not command them.
         var record: Int?
+        /// The part of the source that all see; nil for the whole.
+        var viewport: [Int]?
         /// Counts changes of the right to speak; nil where no viewer is heard.
         var talk: Int?
     }
@@ -33,6 +35,8 @@ package final class WebStatus: Sendable {
     package func note(_ condition: BroadcastCondition) { change { $0.state = condition.rawValue } }
 
     package func note(isRecorded: Bool) { change { $0.recording = isRecorded ? true : nil } }
+
+    package func note(viewport: [Int]?) { change { $0.viewport = viewport } }
 
     package func noteRecorders() { change { $0.record = $0.record.map { $0 + 1 } } }
 

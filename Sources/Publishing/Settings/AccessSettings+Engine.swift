@@ -14,6 +14,7 @@ extension AccessSettings {
         settings.firstKnock = number
         settings.lease = lease
         if viewersRecord { settings.rights.insert(.record) }
+        if viewersControl { settings.rights.insert(.controls) }
         return settings
     }
 

@@ -6,6 +6,7 @@ import HTTP
 import Helpers
 import ICE
 import Posix
+import Sender
 
 extension WebSettings {
     /// - Parameter secret: that logins of TURN servers are made of.
@@ -16,9 +17,11 @@ extension WebSettings {
         _ secret: TURNSecret?,
         _ snapshots: WebService.SnapshotSource,
         _ recorders: RecorderDesk,
+        _ commands: CommandDesk,
         _ status: WebStatus
     ) throws {
         self.init(listen: options.server.listen, snapshots: snapshots, recorders: recorders, status: status)
+        self.commands = commands
         iceServerLinks = try options.iceServers.links(secret)
         tls = certificate?.current
         names = (certificate?.first.names ?? []) + [options.server.listen.host].compactMap(\.self)
@@ -32,15 +35,15 @@ extension WebSettings {
 }
 
 extension WebService.SnapshotSource {
-    /// Snapshots of full size, each by a reader of its own.
-    init(of directory: BridgeDirectory, from horizon: Horizon) {
+    /// Snapshots of full size, each by a reader of its own, of what all see.
+    init(of directory: BridgeDirectory, from horizon: Horizon, viewport: SharedViewport) {
         self.init {
             // While there are no viewers, the sender learns late of a new horizon.
             [horizon.instant, try? BridgeInspection(directory).horizon].compactMap(\.self).max()
         } picture: {
             do {
                 var reader = try FrameReader(directory: directory)
-                let picture = try BridgePicture(&reader, in: directory.path)
+                let picture = try BridgePicture(&reader, in: directory.path, viewport: viewport.current)
                 let png = try PNGFile.bytes(rgb: picture.rgb, size: picture.size)
                 return .success(WebService.Snapshot(png: png, captureTime: picture.capturedAt))
             } catch {

@@ -104,7 +104,7 @@ final class EncodeLoop {
     private func readPicture(for stream: VideoStream) {
         let start: Duration = MonotonicClock.threadTime()
         defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
-        let viewport = sinks.viewport
+        let viewport = sinks.viewport.current
         if picture.viewport != viewport {
             picture.viewport = viewport
             // The last frame is read again.

@@ -21,6 +21,7 @@ extension SenderCommand {
         settings.video = video.settings
         (settings.access.accept, settings.access.answerTimeout) = (entry.accept, entry.answerTimeout)
         (settings.access.viewersRecord, settings.access.lease) = (entry.viewersRecord, entry.lease?.seconds)
+        settings.access.viewersControl = entry.viewersControl
         (settings.talk.talkback, settings.talk.talkers) = (talk.talkback, talk.talkers)
         (settings.web, settings.credentials) = (try web.settings, joined.settings)
         (settings.introduction.name, settings.introduction.note) = (room.name, room.note)

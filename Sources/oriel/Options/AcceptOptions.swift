@@ -20,6 +20,9 @@ struct AcceptOptions: ParsableArguments {
     @Flag(help: "Viewers may begin clips and replays of recorders that run, and change what makes a clip.")
     var viewersRecord = false
 
+    @Flag(help: "Viewers may change what all see: the part of the screen.")
+    var viewersControl = false
+
     @Option(
         help: ArgumentHelp(
             "How long a viewer may stay without asking for more time, 10 s to 65535 s. Its page asks as long as somebody looks.",

@@ -122,7 +122,7 @@ extension Colours {
 
 extension Browser {
     /// The picture on the page, as the browser paints it; nil before there is one.
-    fileprivate func picture() throws -> RGBPicture? {
+    func picture() throws -> RGBPicture? {
         let script = """
             (() => {
                 const video = document.querySelector('video');
