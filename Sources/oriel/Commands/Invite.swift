@@ -20,7 +20,7 @@ struct Invite: ParsableCommand {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp(
-            "Rights of the link, watch, hear, talk or record, separated by commas; watch,hear if not given.",
+            "Rights of the link, watch, hear, talk, controls or record, separated by commas; watch,hear if not given.",
             valueName: "rights"
         ),
         transform: { try RightsList(parsing: $0) }

@@ -163,7 +163,7 @@ extension Admit {
 
         @Test(
             arguments: [
-                (["--as", "listen"], "--as takes watch,hear,talk,record"),
+                (["--as", "listen"], "--as takes watch,hear,talk,controls,record"),
                 (["--as", "hear"], "watch is always among them"),
                 (["--as", ""], "--as takes"), (["--for", "9s"], "--for"), (["--for", "367d"], "--for"),
                 (["--for", "-1s"], "--for"), (["7"], "a name must not be a number"),

@@ -81,7 +81,7 @@ extension Watch {
             if kind == .chromium { #expect(try browser.evaluate(keyframes, as: Int.self) == before) }
             // By the viewer itself.
             let command = """
-                (await fetch(`${oriel.session.resource}/command`, { method: 'POST', body: '{"viewport":null}' })).status
+                (await fetch(`${oriel.resource}/command`, { method: 'POST', body: '{"viewport":null}' })).status
                 """
             #expect(try browser.evaluate(command, as: Int.self) == 204)
             try wait(until: "the whole is sharp again") { try sharpness(wholeLuma) >= 38 }

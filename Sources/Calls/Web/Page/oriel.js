@@ -313,6 +313,7 @@ window.oriel = {
   get state() { return root.dataset.state; },
   get firstFrameAt() { return session.firstFrameAt; },
   get pc() { return session.pc; },
+  get resource() { return session.resource?.href; },
   get leaseLeft() { return leaseLeft(); },
   stats,
 };
