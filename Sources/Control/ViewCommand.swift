@@ -60,7 +60,8 @@ extension ViewCommand: Codable {
     /// For people: what a command must be.
     package static var form: String {
         let (width, height) = Viewport.least
-        return "a command is {\"viewport\": [x1, y1, x2, y2]} in pixels of the source, at least \(width) wide and \(height) high, or "
+        return
+            "a command is {\"viewport\": [x1, y1, x2, y2]} in pixels of the source, at least \(width) wide and \(height) high, or "
             + "{\"viewport\": null}"
     }
 }

@@ -63,7 +63,14 @@ struct Publisher: ~Copyable {
         let screen = { @Sendable in
             (try? BridgeInspection(directory))?.latest.map { PixelSize(width: $0.width, height: $0.height) }
         }
-        let commands = SenderCommands(calls, access: access, talk: people.talk, status, screen: screen, tell: events.tell)
+        let commands = SenderCommands(
+            calls,
+            access: access,
+            talk: people.talk,
+            status,
+            screen: screen,
+            tell: events.tell
+        )
         endowment.desk.begin { [commands] command, viewer in commands.perform(command, of: viewer) }
         var outlets = AccessControl.Outlets(wake: sinks.bell.ring) { event in
             events.tell(commands.callEvent(event))

@@ -57,7 +57,8 @@ import Time
         #"{"viewport":[0,0,64,35]}"#, #"{"viewport":[1,1,2,2]}"#, #"{"viewport":[-1,0,640,360]}"#,
         #"{"viewport":[0,0,65536,360]}"#, #"{"viewport":[0,0,640.5,360]}"#, #"{"viewport":["0","0","640","360"]}"#,
         #"{"viewport":[0,0,99999999999999999999,360]}"#, #"{"viewport":"off"}"#, #"{"Viewport":null}"#,
-        #"{"viewport":[0,0,640,360]"#, "\u{0}", String(repeating: "[", count: 4000), String(repeating: "x", count: 50_000),
+        #"{"viewport":[0,0,640,360]"#, "\u{0}", String(repeating: "[", count: 4000),
+        String(repeating: "x", count: 50_000),
     ]) func whatMakesNoSenseChangesNothing(body: String) throws {
         let web = try web()
         web.commands.begin { command, _ in

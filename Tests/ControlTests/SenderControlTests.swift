@@ -31,7 +31,8 @@ import Time
             return switch request {
             case .status: .status(report: Self.status)
             case .kick(let viewer): viewer == 7 ? .done() : .refused(reason: "no viewer \(viewer) looks in")
-            case .talk, .accept, .reject, .forget, .invite, .revoke, .command, .setBitrate, .add, .leave, .subscribe: .done()
+            case .talk, .accept, .reject, .forget, .invite, .revoke, .command, .setBitrate, .add, .leave, .subscribe:
+                .done()
             }
         }
         let requests: [SenderRequest] = [

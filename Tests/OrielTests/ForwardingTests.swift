@@ -76,7 +76,7 @@ import Testing
     ]
     private static let flags = [
         "--cursor", "--no-cursor", "--patches", "--no-patches", "--wake", "--no-wake", "--relay-only",
-        "--viewers-record",
+        "--viewers-record", "--viewers-control",
     ]
     /// Of these only one is given.
     static let choices = ["--monitor", "--region", "--window"]

@@ -9,6 +9,8 @@ extension WebService {
         package var horizon: @Sendable () -> Instant?
         /// The current picture, or the reason why there is none. May block.
         package var picture: @Sendable () -> Result<Snapshot, SnapshotFailure>
+        /// When another part of the source was chosen last. A snapshot from before is not given again.
+        package var changedAt: @Sendable () -> Instant = { .start }
 
         package init(
             horizon: @escaping @Sendable () -> Instant?,
@@ -49,7 +51,9 @@ final class SnapshotDesk: Sendable {
         fileprivate let madeAt: Instant
         fileprivate let isGivenUp = Atomic(false)
 
-        fileprivate init(_ picture: WebService.Snapshot) { (self.picture, madeAt) = (picture, MonotonicClock.now()) }
+        fileprivate init(_ picture: WebService.Snapshot, at instant: Instant) {
+            (self.picture, madeAt) = (picture, instant)
+        }
     }
 
     typealias Snapshot = Result<Made, WebService.SnapshotFailure>
@@ -105,15 +109,18 @@ final class SnapshotDesk: Sendable {
     private func snapshot() -> Snapshot {
         let now: Instant = MonotonicClock.now()
         let latest = state.withLock { $0.latest }
-        if let latest, isInSight(latest), now - latest.madeAt < freshness || !hasRoom(at: now) {
+        if let latest, isInSight(latest), latest.madeAt > source.changedAt(),
+            now - latest.madeAt < freshness || !hasRoom(at: now)
+        {
             return .success(latest)
         }
         guard hasRoom(at: now) else { return .failure(.init("too many snapshots are on their way: try again")) }
         for _ in 0..<Self.mostTries {
+            let begun: Instant = MonotonicClock.now()
             switch source.picture() {
             case .failure(let failure): return .failure(failure)
             case .success(let picture):
-                let made = Made(picture)
+                let made = Made(picture, at: begun)
                 guard isInSight(made) else { continue }
                 state.withLock { state in
                     state.latest = made

@@ -23,7 +23,7 @@ extension Snapshot: Encodable {
 }
 
 extension Snapshot.Sender: Encodable {
-    private enum Field: CodingKey { case pid, problem, calls, bitrateBps, quantizer, limit, sound, servers }
+    private enum Field: CodingKey { case pid, problem, calls, bitrateBps, quantizer, limit, sound, servers, viewport }
 
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Field.self)
@@ -36,6 +36,7 @@ extension Snapshot.Sender: Encodable {
         try fields.encodeIfPresent(report.limit, forKey: .limit)
         try fields.encodeIfPresent(report.sound, forKey: .sound)
         try fields.encodeIfPresent(report.servers, forKey: .servers)
+        try fields.encodeIfPresent(report.viewport, forKey: .viewport)
     }
 }
 

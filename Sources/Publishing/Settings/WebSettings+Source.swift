@@ -51,5 +51,6 @@ extension WebService.SnapshotSource {
                 return .failure(WebService.SnapshotFailure(sentence))
             }
         }
+        changedAt = { viewport.changedAt }
     }
 }

@@ -57,7 +57,12 @@ package struct ScaledPicture: ~Copyable {
         drafted.removeAll()
         frame.forEachChange(after: committed) { columns, row in
             let side = BlockSet.tile
-            let changed = PixelRect(x: columns.lowerBound * side, y: row * side, width: columns.count * side, height: side)
+            let changed = PixelRect(
+                x: columns.lowerBound * side,
+                y: row * side,
+                width: columns.count * side,
+                height: side
+            )
             drafted.insert(changed.moved(x: -part.x, y: -part.y))
         }
         guard let rescaler else { return }

@@ -89,7 +89,7 @@ extension Admit {
             let web = try WebBroadcast()
             let command = "\(web.broadcast.oriel) invite --dir \(web.broadcast.directory)"
             let result = try CommandResult(["script", "-qec", command, "/dev/null"])
-            let lines = result.output.replacing("\r", with: "").split(separator: "\n")
+            let lines = result.output.split(whereSeparator: \.isNewline)
             let link = try #require(lines.first, "\(result)")
             let rows = lines.drop { $0.hasPrefix("http") }.flatMap { line in
                 let blocks = line.replacing("\u{1B}[40;97m", with: "").replacing("\u{1B}[0m", with: "")

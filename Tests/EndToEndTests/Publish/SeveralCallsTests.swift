@@ -27,12 +27,13 @@ extension Publish {
             #expect(try player.wait() == .code(0), "\(player.errorOutput)")
             let frames = String(decoding: try contents(of: folder.file("frames")), as: UTF8.self)
             #expect(frames.split(separator: "\n").count { !$0.hasPrefix("#") } == 60)
+            try wait(until: "they are counted") { try stats.last("frames_encoded") ?? 0 >= 50 }
             // One encode makes no more than 30 frames a second, two would make twice that.
             let (encoded, sent) = (
                 try #require(try stats.last("frames_encoded")), try #require(try stats.last("packets_sent"))
             )
             let seconds = try #require(try stats.last("time_s"))
-            #expect(encoded >= 50 && encoded <= (seconds + 1) * 33)
+            #expect(encoded <= (seconds + 1) * 33)
             #expect(sent > 2 * encoded, "each frame went two ways")
             #expect(try stats.last("viewers") != nil)
             counter.stop()

@@ -65,7 +65,8 @@ extension Watch {
             }
             let wholeLuma = luma(whole)
             try wait(until: "the whole is sharp") { try sharpness(wholeLuma) >= 38 }
-            let keyframes = "(await oriel.pc.getStats()).values().find(s => s.kind === 'video' && s.type === 'inbound-rtp').keyFramesDecoded"
+            let keyframes =
+                "(await oriel.pc.getStats()).values().find(s => s.kind === 'video' && s.type === 'inbound-rtp').keyFramesDecoded"
             let before = kind == .chromium ? try browser.evaluate(keyframes, as: Int.self) : 0
             #expect(try web.broadcast.run("viewport", "320,180,960,540").code == 0)
             let part = try snapshot(web, "part.png", width: 640, height: 360)
@@ -87,7 +88,10 @@ extension Watch {
             try wait(until: "the whole is sharp again") { try sharpness(wholeLuma) >= 38 }
             #expect(try !web.broadcast.run("status", "--json").output.contains("\"viewport\""))
             let events = try String(decoding: contents(of: folder.file("events")), as: UTF8.self)
-            #expect(events.contains("\"event\":\"commanded\"") && events.contains("viewport 320,180,960,540"), "\(events)")
+            #expect(
+                events.contains("\"event\":\"commanded\"") && events.contains("viewport 320,180,960,540"),
+                "\(events)"
+            )
             #expect(web.sender.errorOutput.contains("viewer 1 shows the whole screen"), "\(web.sender.errorOutput)")
             text.stop()
         }
@@ -97,7 +101,8 @@ extension Watch {
             let web = try WebBroadcast()
             for (part, code, sentence) in [
                 ("0,0,1282,720", 1, "the source is 1280x720"), ("2000,2000,3000,3000", 1, "the source is 1280x720"),
-                ("0,0,63,36", 64, "at least 64 by 36"), ("640,360,0,0", 64, "at least 64 by 36"), ("1,1,2,2", 64, "64 by 36"),
+                ("0,0,63,36", 64, "at least 64 by 36"), ("640,360,0,0", 64, "at least 64 by 36"),
+                ("1,1,2,2", 64, "64 by 36"),
                 ("a,b,c,d", 64, "X1,Y1,X2,Y2"), ("0,0,640", 64, "X1,Y1,X2,Y2"), ("", 64, "X1,Y1,X2,Y2"),
                 ("0,0,99999999999999999999,360", 64, "X1,Y1,X2,Y2"),
             ] {
