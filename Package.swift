@@ -34,7 +34,8 @@ let package = Package(
         .executableTarget(
             name: "oriel",
             dependencies: [
-                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "CQREncode", "Credentials",
+                "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "CQREncode",
+                "Credentials",
                 "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Pixels", "Posix", "Publishing",
                 "Recording", "Rendering", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
