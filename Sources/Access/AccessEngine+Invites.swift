@@ -26,9 +26,13 @@ extension AccessEngine {
         invite.end.map { max(.zero, $0 - asleep - now) }
     }
 
-    /// The participants that came by an invitation, in order.
-    package func participants(of invite: Invite) -> [ParticipantID] {
-        bearers.filter { $0.value.invite == invite.number }.keys.sorted()
+    /// The participants that came by invitations, by the numbers of these, each in order.
+    package var invited: [Int: [ParticipantID]] {
+        var invited: [Int: [ParticipantID]] = [:]
+        for (id, bearer) in bearers.sorted(by: { $0.key < $1.key }) {
+            if let number = bearer.invite { invited[number, default: []].append(id) }
+        }
+        return invited
     }
 
     /// - Parameter asleep: the time that the machine has spent in suspends so far.
@@ -56,16 +60,22 @@ extension AccessEngine {
     mutating func endInvites(at now: Instant) { endParticipants(of: invites.endOverdue(at: now + asleep), at: now) }
 
     private mutating func endParticipants(of ended: [Invite], at now: Instant) {
+        if ended.isEmpty { return }
+        let invited = invited
         for invite in ended {
-            for id in participants(of: invite) { end(id, .revoked, at: now) }
+            for id in invited[invite.number] ?? [] { end(id, .revoked, at: now) }
         }
     }
 
     /// Gives a link for one person to somebody who comes.
     ///
-    /// - Returns: whether it was nobody's before: `release` it if that one is not let in.
+    /// - Returns: whether it was nobody's before: then `confirm` it once that one is let in, or `release` it.
     package mutating func claim(_ link: Link, for key: GuestKey?) -> Bool {
         if case .invite(let number) = link { invites.claim(number, for: key) } else { false }
+    }
+
+    package mutating func confirm(_ link: Link) {
+        if case .invite(let number) = link { invites.confirm(number) }
     }
 
     package mutating func release(_ link: Link) {

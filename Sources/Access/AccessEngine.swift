@@ -171,7 +171,7 @@ package struct AccessEngine: Sendable {
 
     /// - Parameter key: of the browser; nil for a program that cannot be recognized.
     package func entry(_ key: GuestKey?, by link: Link = .common) -> Entry {
-        // Whoever was invited need not knock.
+        // A guest with an invitation need not knock.
         if case .invite(let number) = link { return entry(key, byInvite: number) }
         if !asks { return .granted(name: "") }
         return guests[key].map { .granted(name: $0.name) } ?? .mustKnock

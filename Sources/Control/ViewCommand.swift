@@ -11,7 +11,8 @@ package enum ViewCommand: Equatable, Sendable {
 package struct Viewport: Equatable, Sendable, CustomStringConvertible {
     /// The fewest columns and rows.
     package static let least = (width: 64, height: 36)
-    private static let coordinates = 0...65_535
+    /// Even at both ends, as odd edges are moved outwards.
+    private static let coordinates = 0...65_534
 
     package let x1: Int
     package let y1: Int

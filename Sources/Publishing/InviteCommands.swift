@@ -61,14 +61,15 @@ extension SenderCommands {
     /// Nil if there are none.
     func invites(at now: Instant) -> [SenderSnapshot.Invite]? {
         let invites = access.read { engine in
-            engine.listedInvites.map { invite in
+            let invited = engine.invited
+            return engine.listedInvites.map { invite in
                 SenderSnapshot.Invite(
                     id: invite.number,
                     name: invite.name,
                     rights: invite.rights.names,
                     leftS: engine.time(left: invite, at: now).map { milliseconds($0) / 1000 },
                     taken: invite.isForOne ? invite.holder != .nobody : nil,
-                    viewers: engine.participants(of: invite)
+                    viewers: invited[invite.number] ?? []
                 )
             }
         }

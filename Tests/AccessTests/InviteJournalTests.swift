@@ -68,13 +68,17 @@ import Time
                         at: .seconds(1000)
                     )
                 }
-                _ = engine.claim(.invite(2), for: .test(7))
-                _ = engine.claim(.invite(3), for: nil)
+                for (number, key) in [(2, .test(7)), (3, nil)] as [(Int, GuestKey?)] {
+                    _ = engine.claim(.invite(number), for: key)
+                    engine.confirm(.invite(number))
+                }
+                // Nobody came in.
                 _ = engine.claim(.invite(4), for: .test(8))
                 engine.release(.invite(4))
             }
             made = access.read(\.listedInvites)
             #expect(made.count == 4)
+            #expect(try text().split(separator: "\n").count == 6, "offers that failed leave nothing")
             #expect(try open() == nil, "it is in use")
         }
         let info = try FileDescriptor.open(path, O_RDONLY).status()
@@ -162,6 +166,21 @@ import Time
         #expect(try text().split(separator: "\n").count == 3, "the file is whole again")
     }
 
+    /// A journal that somebody has filled is read to a bound.
+    @Test func endlessLinesAreNotRead() {
+        let most = InviteRecord.mostLines
+        let made = InviteRecord.records(
+            of: Invite(number: 1, name: "", token: .test(1), rights: .watch, end: nil, holder: .anybody),
+            Self.clocks()
+        )
+        let line = (try? made[0].jsonLine()) ?? ""
+        for (fill, isRead) in [(most - 1, true), (most, false)] {
+            let text = String(repeating: "x\n", count: fill) + line + "\n"
+            let (invites, ignored) = InviteRecord.invites(in: text, Self.clocks(), goesOn: true)
+            #expect(invites.count == (isRead ? 1 : 0) && ignored == fill + (isRead ? 0 : 1))
+        }
+    }
+
     /// Each byte of a journal is changed in turn: reading ends, nothing has more rights than before, and no token is another.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func changedBytesGiveNoRights(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
@@ -241,6 +260,9 @@ import Time
                 _ = try! engine.invite(.test(1) { $0.length = length.map { .seconds($0) } }, at: .seconds(1000))
             }
         }
+        let left = try FileDescriptor.open("\(state.path)/invites/endless", O_RDONLY).readBytes(1 << 16)
+        try FileDescriptor.open("\(state.path)/invites/killed.7.part", O_WRONLY | O_CREAT)
+            .write(String(decoding: left, as: UTF8.self))
         try FileDescriptor.open("\(state.path)/invites/of-others", O_WRONLY | O_CREAT).write("x")
         chmod("\(state.path)/invites/of-others", 0o644)
         held.append(try open("own", 1500).journal)

@@ -236,7 +236,7 @@ extension InviteWish {
             #expect(access.listedInvites.map(\.number) == walk.invites.filter(\.isThere).map(\.number))
             for invite in access.listedInvites {
                 let there = walk.present.filter { $0.value.link == .invite(invite.number) }.keys.sorted()
-                #expect(access.participants(of: invite) == there)
+                #expect(access.invited[invite.number] ?? [] == there)
             }
         }
     }

@@ -31,7 +31,10 @@ import Time
         let sessions = try (0..<2).map { _ in try web.join().session }
         #expect(try command(web, sessions[1], #"{"viewport":[0,10,640,370]}"#).status == 204)
         #expect(try command(web, sessions[0], #"{"viewport":null}"#).status == 204)
-        #expect(done.withLock(\.self) == ["2: viewport(Optional(0,10,640,370))", "1: viewport(nil)"])
+        let edges = ["0,0,64,36", "65470,65498,65534,65534"]
+        for edge in edges { #expect(try command(web, sessions[0], "{\"viewport\":[\(edge)]}").status == 204) }
+        #expect(done.withLock { $0.suffix(2) } == edges.map { "1: viewport(Optional(\($0)))" })
+        #expect(done.withLock { Array($0.prefix(2)) } == ["2: viewport(Optional(0,10,640,370))", "1: viewport(nil)"])
         web.commands.begin { _, _ in CommandDesk.Refusal("outside", "it is not in the source") }
         let refused = try command(web, sessions[0], #"{"viewport":[0,0,64,36]}"#)
         #expect(refused.status == 409 && refused["oriel-reason"] == "outside", "\(refused)")
@@ -55,7 +58,8 @@ import Time
         "", "{}", "[]", "null", "\"viewport\"", #"{"viewport":[]}"#, #"{"viewport":[0,0,640]}"#,
         #"{"viewport":[0,0,640,360,1]}"#, #"{"viewport":[640,360,0,0]}"#, #"{"viewport":[0,0,63,36]}"#,
         #"{"viewport":[0,0,64,35]}"#, #"{"viewport":[1,1,2,2]}"#, #"{"viewport":[-1,0,640,360]}"#,
-        #"{"viewport":[0,0,65536,360]}"#, #"{"viewport":[0,0,640.5,360]}"#, #"{"viewport":["0","0","640","360"]}"#,
+        #"{"viewport":[0,0,65535,360]}"#, #"{"viewport":[0,0,640,65535]}"#, #"{"viewport":[0,0,640.5,360]}"#,
+        #"{"viewport":["0","0","640","360"]}"#,
         #"{"viewport":[0,0,99999999999999999999,360]}"#, #"{"viewport":"off"}"#, #"{"Viewport":null}"#,
         #"{"viewport":[0,0,640,360]"#, "\u{0}", String(repeating: "[", count: 4000),
         String(repeating: "x", count: 50_000),

@@ -65,9 +65,10 @@ package final class InviteJournal: Sendable {
         guard let directory = try? FileDescriptor.open(folder.path, O_RDONLY | O_DIRECTORY) else { return }
         for other in directory.entries() where other != name && !other.hasPrefix(".") {
             let kept = PrivateFile("\(folder.path)/\(other)")
-            guard let file = try? kept.hold(creates: false), let text = try? text(of: file),
-                InviteRecord.invites(in: text, clocks, goesOn: true).invites.isEmpty
-            else { continue }
+            guard let file = try? kept.hold(creates: false), let text = try? text(of: file) else { continue }
+            // A sender that was killed may have left a file that never took its place.
+            let isPart = other.hasSuffix(".part")
+            guard isPart || InviteRecord.invites(in: text, clocks, goesOn: true).invites.isEmpty else { continue }
             try? kept.remove()
         }
     }

@@ -38,7 +38,6 @@ enum InviteRecord: Codable, Equatable {
     case made(invite: Made)
     /// Without a key, the link is used up.
     case claimed(number: Int, key: GuestKey?)
-    case released(number: Int)
     case ended(number: Int)
 
     init(_ change: Invites.Change, _ clocks: InviteClocks) {
@@ -46,8 +45,7 @@ enum InviteRecord: Codable, Equatable {
             switch change {
             case .made(let invite): .made(invite: Made(invite, clocks))
             case .claimed(let number, .browser(let key)): .claimed(number: number, key: key)
-            case .claimed(let number, .unknown): .claimed(number: number, key: nil)
-            case .claimed(let number, _): .released(number: number)
+            case .claimed(let number, _): .claimed(number: number, key: nil)
             case .ended(let invite): .ended(number: invite.number)
             }
     }
@@ -56,6 +54,8 @@ enum InviteRecord: Codable, Equatable {
 
     /// Numbers in a file: the next ones can be counted up.
     private static let numbers = 1...1_000_000_000
+    /// Lines that are read: an invitation has three at the most.
+    static let mostLines = 3 * (Invites.most + Invites.mostMade)
 
     /// The invitations that lines of a journal leave. The lines may be torn, or come from a sender that was taken over.
     ///
@@ -64,8 +64,9 @@ enum InviteRecord: Codable, Equatable {
     static func invites(in text: String, _ clocks: InviteClocks, goesOn: Bool) -> (invites: [Invite], ignored: Int) {
         var invites: [Int: Invite] = [:]
         var tokens: Set<TokenHash> = []
-        var ignored = 0
-        for line in text.split(whereSeparator: \.isNewline) {
+        let lines = text.split(whereSeparator: \.isNewline)
+        var ignored = max(0, lines.count - mostLines)
+        for line in lines.prefix(mostLines) {
             switch try? InviteRecord(jsonLine: String(line)) {
             case .made(let made)?:
                 guard numbers ~= made.number, invites[made.number] == nil, !tokens.contains(made.token),
@@ -77,7 +78,6 @@ enum InviteRecord: Codable, Equatable {
                 tokens.insert(made.token)
                 invites[made.number] = Invite(made, rights, clocks)
             case .claimed(let number, let key)?: invites[number]?.take(key.map { .browser($0) } ?? .unknown)
-            case .released(let number)?: invites[number]?.take(.nobody)
             case .ended(let number)?: invites[number] = nil
             case nil: ignored += 1
             }

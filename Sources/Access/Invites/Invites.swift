@@ -70,24 +70,25 @@ package struct Invites: Sendable {
         }
     }
 
-    /// Gives a link for one person to somebody who comes.
+    /// Gives a link for one person to somebody who comes. That is kept over a crash once it is confirmed: offers that fail must not fill
+    /// the journal.
     ///
     /// - Returns: whether it is that one's now, and was nobody's before.
     mutating func claim(_ number: Int, for key: GuestKey?) -> Bool {
         guard let invite = all[number], invite.holder == .nobody else { return false }
-        setHolder(key.map { .browser($0) } ?? .unknown, of: number)
+        all[number]?.holder = key.map { .browser($0) } ?? .unknown
         return true
+    }
+
+    /// The one with a link for one person has come in.
+    mutating func confirm(_ number: Int) {
+        if let invite = all[number], invite.isForOne { changes.append(.claimed(number, invite.holder)) }
     }
 
     /// Gives it back, as nobody came in.
     mutating func release(_ number: Int) {
         guard all[number]?.isForOne ?? false else { return }
-        setHolder(.nobody, of: number)
-    }
-
-    private mutating func setHolder(_ holder: Invite.Holder, of number: Int) {
-        all[number]?.holder = holder
-        changes.append(.claimed(number, holder))
+        all[number]?.holder = .nobody
     }
 
     /// - Returns: the ended ones, in order.

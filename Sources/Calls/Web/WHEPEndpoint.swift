@@ -91,7 +91,11 @@ struct WHEPEndpoint: Sendable {
             let newcomer = Newcomer(request, name: name, by: link)
             let offer = String(decoding: request.body, as: UTF8.self)
             call.join(offer: offer, newcomer) { result in
-                if isClaimed, case .failure = result { access.change { engine, _ in engine.release(link) } }
+                if isClaimed {
+                    access.change { engine, _ in
+                        if case .success = result { engine.confirm(link) } else { engine.release(link) }
+                    }
+                }
                 completion(response(to: result))
             }
         case .mustKnock: knock(request, key: key, completion)

@@ -9,7 +9,7 @@ struct Invite: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make a link for somebody, with rights, an end, and a way to take it back.",
         discussion: """
-            The link goes to standard output, on a terminal with a code to photograph. Who comes by it need not knock. It holds \
+            The link goes to standard output, on a terminal with a code to photograph. A viewer that comes by it need not knock. It holds \
             until its end, or "oriel revoke"; without --for until the share ends. It is shown once: the sender keeps only its hash.
             """
     )
