@@ -17,9 +17,14 @@ struct ChangeWatch {
     /// How long a change of a small place may turn out to be the beginning of a rhythm: three seconds of a clock, and some time.
     static let patience = Duration.milliseconds(3500)
     /// After the beginning of a picture nobody knows what has a rhythm: a change of a small place does not count until this time has passed.
+    /// A place that changes within it has twice as long from its first change, so that a busy machine may show some of its ticks late.
     static let learningTime = Duration.seconds(5)
     /// Ticks that make a rhythm.
     private static let ticks = 2
+    /// And how long they last at least: some changes without a rhythm are alike by chance.
+    private static let rhythmTime = Duration.milliseconds(1800)
+    /// Changes beside a rhythm that end it. One that is too early counts twice.
+    private static let mostMisses = 5
     /// The changes of how long a time count together.
     private static let window = Duration.seconds(1)
     /// A tick of a clock is seen so early and late.
@@ -28,12 +33,41 @@ struct ChangeWatch {
     private struct Tile {
         /// Nil before the first change.
         var burst: (begin: Instant, end: Instant)?
+        /// Until a change counts. Nil if the first change came after the learning time.
+        var learnsUntil: Instant?
         /// Between the last beginnings of a burst.
-        var gaps: (Duration, Duration) = (.zero, .zero)
-        var ticks = 0
+        private(set) var gaps: (Duration, Duration) = (.zero, .zero)
+        private var ticks = 0
+        /// How long they have been ticks.
+        private var time = Duration.zero
         var misses = 0
+        /// How long ticks have been due: at most two of them.
+        var due = Duration.zero
         /// When it moved last.
         var movedAt: Instant?
+
+        /// Whether it has a rhythm.
+        var isKnown: Bool { ticks >= ChangeWatch.ticks && time >= ChangeWatch.rhythmTime }
+
+        func fits(_ gap: Duration, within tolerance: Duration) -> Bool {
+            [gaps.0, gaps.1, gaps.0 + gaps.1].contains {
+                $0 > .zero && gap - $0 < tolerance && $0 - gap < tolerance
+            }
+        }
+
+        mutating func learn(_ gap: Duration, fits: Bool) {
+            (ticks, time) = fits ? (ticks + 1, time + gap) : (0, .zero)
+            (misses, due) = (0, .zero)
+            gaps = (gaps.1, gap)
+        }
+    }
+
+    private enum Tick {
+        /// One of a rhythm.
+        case regular
+        /// It may be one of a rhythm, by the number of them.
+        case late
+        case none
     }
 
     private let sensitivity: MotionSensitivity
@@ -94,12 +128,15 @@ struct ChangeWatch {
     // MARK: - Small places
 
     private mutating func note(_ place: [Int], at now: Instant, date: Double, waits: Bool) {
-        var isTick = isMinute(date)
-        for tile in place where tick(tile, at: now) { isTick = true }
+        let ticks = place.map { tick($0, at: now) }
+        let isTick = isMinute(date) || ticks.contains(.regular)
         let isWaiting = pending.contains { !Set($0.place).isDisjoint(with: place) }
         let isLong = place.contains { self.isLong(tiles[$0].burst) }
-        if isTick || now < learnsUntil && !isLong {
+        let learns = now < learnsUntil || place.contains { tiles[$0].learnsUntil.map { now < $0 } ?? false }
+        if isTick || learns && !isLong {
             pending.removeAll { !Set($0.place).isDisjoint(with: place) }
+        } else if !isLong, ticks.contains(.late) {
+            return
         } else if !waits || isLong || !isWaiting && pending.count >= Self.mostPlaces {
             move(place, at: now)
         } else if !isWaiting {
@@ -116,34 +153,34 @@ struct ChangeWatch {
         burst.map { $0.end - $0.begin >= Self.burstTime } ?? false
     }
 
-    /// Notes a change of a tile. Returns whether it is one of a rhythm.
-    private mutating func tick(_ index: Int, at now: Instant) -> Bool {
+    /// Notes a change of a tile.
+    private mutating func tick(_ index: Int, at now: Instant) -> Tick {
         var tile = tiles[index]
         defer { tiles[index] = tile }
         guard let burst = tile.burst else {
             tile.burst = (now, now)
-            return false
+            tile.learnsUntil = now < learnsUntil ? now + Self.learningTime * 2 : nil
+            return .none
         }
         if now - burst.end < Self.burstGap {
             tile.burst = (burst.begin, now)
-            return tile.ticks >= Self.ticks && tile.misses == 0 && !isLong(tile.burst)
+            return tile.isKnown && !isLong(tile.burst) ? (tile.misses == 0 ? .regular : .late) : .none
         }
         let gap = now - burst.begin
         tile.burst = (now, now)
-        let isKnown = tile.ticks >= Self.ticks
-        let fits = [tile.gaps.0, tile.gaps.1, tile.gaps.0 + tile.gaps.1].contains { isAlike(gap, $0, isLoose: isKnown) }
-        (tile.ticks, tile.misses) = fits ? (tile.ticks + 1, 0) : (tile.ticks, tile.misses + 1)
-        // A busy machine shows a tick late, and the next one early.
-        if isKnown, !fits, tile.misses < 3 { return false }
-        if !fits { tile.ticks = 0 }
-        if !isKnown { tile.gaps = (tile.gaps.1, gap) }
-        return tile.ticks >= Self.ticks
-    }
-
-    private func isAlike(_ gap: Duration, _ other: Duration, isLoose: Bool) -> Bool {
-        guard other > .zero else { return false }
-        let tolerance = isLoose ? max(.milliseconds(150), other * 0.3) : max(.milliseconds(80), other * 0.1)
-        return gap - other < tolerance && other - gap < tolerance
+        if tile.isKnown {
+            // A busy machine shows a tick late, and the next one early, but never more of them than have been due.
+            let period = (tile.gaps.0 + tile.gaps.1) / 2
+            tile.due = min(tile.due + gap, period * 2)
+            let isDue = tile.due >= period * 0.9
+            if isDue { tile.due -= period }
+            let fits = tile.fits(gap, within: max(.milliseconds(150), gap * 0.3))
+            tile.misses = fits ? 0 : tile.misses + (isDue ? 1 : 2)
+            if tile.misses < Self.mostMisses { return fits ? .regular : isDue ? .late : .none }
+        }
+        let learns = tile.learnsUntil.map { now < $0 } ?? false
+        tile.learn(gap, fits: tile.fits(gap, within: max(.milliseconds(80), gap * (learns ? 0.2 : 0.1))))
+        return tile.isKnown ? .regular : .none
     }
 
     // MARK: - Motion

@@ -87,6 +87,40 @@ import Time
         #expect(screen.motion == [])
     }
 
+    /// A caret's timer starts when its last tick is drawn, a clock's with the second. One tick of ten is up to 0.7 s late; in the first seconds
+    /// too, in which a rhythm is learned.
+    @Test(arguments: [([1000], true), ([600, 300], false), ([530], false)] as [([Int], Bool)])
+    func lateTicksAreNoMotion(gaps: [Int], isClock: Bool) {
+        let moving = (0..<200).count { seed in
+            var random = SplitMix(seed: UInt64(seed))
+            var screen = Screen(.high)
+            var (time, last) = (500, 0)
+            for count in 0..<40 {
+                let isLate = Int.random(in: 0..<10, using: &random) == 0
+                last = max(last + 1, time + Int.random(in: isLate ? 60...700 : 0...60, using: &random))
+                screen.tick([last], at: (12, 9))
+                time = (isClock ? time : last) + gaps[count % gaps.count]
+            }
+            screen.run(until: time + 8000)
+            return !screen.motion.isEmpty
+        }
+        #expect(moving == 0)
+    }
+
+    /// They are in the place of a clock, and without a rhythm of their own. The first ones may be late ticks.
+    @Test(arguments: 0..<20) func moreChangesThanTicksAreMotion(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var screen = Screen(.high)
+        screen.tick((0..<20).map { 500 + $0 * 1000 }, at: (27, 0))
+        var time = 19_700
+        for _ in 0..<30 {
+            screen.tick([time], at: (27, 0))
+            time += Int.random(in: 210...700, using: &random)
+        }
+        screen.run(until: 50_000)
+        #expect(screen.motion.first.map { 19_500..<30_000 ~= $0 } ?? false, "\(screen.motion)")
+    }
+
     /// Once a minute, with the minute of the machine's clock.
     @Test func aClockOfMinutesIsNoMotion() {
         var screen = Screen(.high)
