@@ -9,7 +9,7 @@ package final class Sinks: Sendable {
     /// Rung when a demand has changed, or a sink came or left.
     package let bell = Bell()
     package let target: TargetBitrate
-    package let viewport: SharedViewport
+    package let view: SharedView
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
 
@@ -26,10 +26,10 @@ package final class Sinks: Sendable {
     ///   - report: gets a sentence about a broken sink.
     package init(
         target: TargetBitrate,
-        viewport: SharedViewport = SharedViewport(),
+        view: SharedView = SharedView(),
         report: @escaping @Sendable (String) -> Void
     ) {
-        (self.target, self.viewport, self.report) = (target, viewport, report)
+        (self.target, self.view, self.report) = (target, view, report)
     }
 
     /// Changes the target of the encoders, in bits a second, and wakes them.
@@ -40,7 +40,13 @@ package final class Sinks: Sendable {
 
     /// Shows a part of the screen to all, or the whole, from the next frame on.
     package func show(_ part: PixelRect?) {
-        viewport.set(part)
+        view.set(part)
+        bell.ring()
+    }
+
+    /// Brightens dark pictures for all, or not, from the next frame on.
+    package func set(_ legibility: Legibility) {
+        view.set(legibility)
         bell.ring()
     }
 

@@ -66,6 +66,11 @@ struct Episode: ~Copyable {
         try publish(&writer)
         if streams.isEmpty { try followCodecs(&reader) }
         if !isQuiet, Int.random(in: 0..<60, using: &random) == 0 { changeViewport(&reader) }
+        if !isQuiet, Int.random(in: 0..<90, using: &random) == 0 {
+            picture.legibility = Legibility.allCases.randomElement(using: &random)!
+            reader.forget()
+        }
+        if let brightensAt = picture.brightensAt, clock.now >= brightensAt { reader.forget() }
         try readPicture(&reader)
         for stream in streams { try encode(stream) }
         // Mostly on time, sometimes late.
@@ -143,11 +148,25 @@ struct Episode: ~Copyable {
         cut.withPlanes { luma, chroma in
             Rescaler(from: part.size, to: plan.size).rescale(luma: luma, chroma: chroma, layout: to, into: &scaled)
         }
+        if let tone = picture.tone { brighten(&scaled, tone) }
         return scaled
     }
 
+    private func brighten(_ picture: inout NV12Picture, _ tone: Tone) {
+        func change(_ plane: inout MutableRawSpan, _ body: (Int) -> Int) {
+            for offset in 0..<plane.byteCount {
+                let value = plane.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+                plane.storeBytes(of: UInt8(body(Int(value))), toByteOffset: offset, as: UInt8.self)
+            }
+        }
+        picture.withMutablePlanes { luma, chroma in
+            change(&luma) { naiveLuma($0, tone.scale) }
+            change(&chroma) { naiveChroma($0, tone.scale) }
+        }
+    }
+
     private mutating func readPicture(_ reader: inout FrameReader) throws {
-        guard case .frame(let info) = try reader.read({ picture.draft($0) }) else { return }
+        guard case .frame(let info) = try reader.read({ picture.draft($0, at: clock.now) }) else { return }
         changed.removeAll()
         let scroll = picture.commit(info, changed: &changed)
         if changed.isEmpty, capturedAt != nil { return }

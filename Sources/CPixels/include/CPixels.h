@@ -96,3 +96,20 @@ uint64_t pixels_hash_row(const uint8_t *bytes, ptrdiff_t count);
 int pixels_compare_macroblocks(
     const uint8_t *luma, const uint8_t *old_luma, ptrdiff_t luma_stride, const uint8_t *chroma,
     const uint8_t *old_chroma, ptrdiff_t chroma_stride, int chroma_rows);
+
+/// A curve for the luma, of two straight lines, and a factor for the chroma. Numbers are in 32nds.
+typedef struct {
+    uint16_t shadows;  // the slope near black, at most 256
+    uint16_t lights, lift;  // the line above: its slope, at most 256, and where it begins, in codes
+    int16_t chroma;  // 0 to 128
+} pixels_tone;
+
+/// Applies a curve to samples of luma: black, 16, stays, and nothing is above white, 235.
+void pixels_tone_luma(uint8_t *samples, ptrdiff_t count, const pixels_tone *tone);
+
+/// Moves samples of chroma away from grey, 128, within 16 to 240.
+void pixels_tone_chroma(uint8_t *samples, ptrdiff_t count, const pixels_tone *tone);
+
+/// Counts samples of luma by their value: each `step`th of each `step`th row. `width` and `height` are in samples.
+void pixels_count_luma(
+    const uint8_t *luma, ptrdiff_t stride, ptrdiff_t width, ptrdiff_t height, ptrdiff_t step, uint32_t counts[256]);

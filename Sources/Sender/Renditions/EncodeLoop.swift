@@ -104,15 +104,17 @@ final class EncodeLoop {
     private func readPicture(for stream: VideoStream) {
         let start: Duration = MonotonicClock.threadTime()
         defer { statistics.scaleTime += MonotonicClock.threadTime() - start }
-        let viewport = sinks.viewport.current
-        if picture.viewport != viewport {
-            picture.viewport = viewport
+        let (viewport, legibility) = (sinks.view.viewport, sinks.view.legibility)
+        let now: Instant = MonotonicClock.now()
+        let isBrightened = picture.brightensAt.map { now >= $0 } ?? false
+        if picture.viewport != viewport || picture.legibility != legibility || isBrightened {
+            (picture.viewport, picture.legibility) = (viewport, legibility)
             // The last frame is read again.
             reader.forget()
         }
         do throws(BridgeError) {
             // A draft, as the frame may turn out to be torn.
-            let outcome = try reader.read { frame in picture.draft(frame) }
+            let outcome = try reader.read { frame in picture.draft(frame, at: now) }
             switch outcome {
             case .frame(let info):
                 changed.removeAll()
@@ -182,6 +184,7 @@ final class EncodeLoop {
             deadline = min(deadline, stream.repetition)
             if let keyframeAt = demand.keyframeAt, keyframeAt > now { deadline = min(deadline, keyframeAt) }
             if let end = scalePolicy.deadline { deadline = min(deadline, end) }
+            if let brightensAt = picture.brightensAt, brightensAt > now { deadline = min(deadline, brightensAt) }
         }
         let earliest = stream.earliest
         let pause = min(earliest, deadline)

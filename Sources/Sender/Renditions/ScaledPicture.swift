@@ -1,5 +1,7 @@
 package import FrameBridge
+package import Media
 package import Pixels
+package import Time
 package import VideoEncoding
 
 /// A picture of the stream's size that follows the frames of a broadcast, of any size, by their changes.
@@ -11,7 +13,14 @@ package struct ScaledPicture: ~Copyable {
 
     /// The part of each frame that the picture shows, with even edges; nil for the whole. A frame of another size than this part
     /// is meant for shows as much of it as it has.
-    package var viewport: PixelRect? { didSet { if viewport != oldValue { committed = nil } } }
+    package var viewport: PixelRect? { didSet { if viewport != oldValue { startAnew() } } }
+    /// Whether dark frames are brightened.
+    package var legibility = Legibility.off { didSet { if toneChoice.set(legibility) { startAnew() } } }
+    private var toneChoice = ToneChoice()
+    /// Whether the next picture does not follow the one before.
+    private var startsAnew = true
+    /// That of the draft.
+    private var draftedTone = ToneChoice()
     /// The picture of the last committed frame.
     package private(set) var nv12: NV12Picture
     private let size: PixelSize
@@ -41,17 +50,30 @@ package struct ScaledPicture: ~Copyable {
         scroll = Scroll(rows: 0, blocks: blocks, tinted: blocks)
     }
 
+    /// When the last frame is to be read again, as it may be brightened then.
+    package var brightensAt: Instant? { toneChoice.dueAt }
+    /// That of the last committed frame; nil if it is shown as it is.
+    package var tone: Tone? { toneChoice.tone }
+
     /// Rescales the changes since the last committed frame. The picture stays until `commit`.
-    package mutating func draft(_ frame: borrowing Frame) {
+    package mutating func draft(_ frame: borrowing Frame, at now: Instant) {
         let whole = PixelRect(PixelSize(width: frame.info.width, height: frame.info.height))
         let part = viewport.flatMap { whole.intersection($0) } ?? whole
         if part != self.part {
             self.part = part
             rescaler = Rescaler(from: part.size, to: size)
-            committed = nil
+            startAnew()
             drafted = BlockSet(part.size, side: BlockSet.tile)
             unchanged = drafted
         }
+        let layout = NV12Layout(size: part.size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
+        let luma = frame.luma.extracting(layout.lumaOffset(x: part.x, y: part.y)...)
+        let chroma = frame.chroma.extracting(layout.chromaOffset(x: part.x, y: part.y)...)
+        draftedTone = toneChoice
+        if draftedTone.isOn {
+            draftedTone.note(LumaHistogram(luma: luma, layout: layout), isFirst: startsAnew, at: now)
+        }
+        if draftedTone.tone != toneChoice.tone { committed = nil }
         // Black bars for a frame of another shape.
         if committed == nil { draft.fillBlack() }
         drafted.removeAll()
@@ -67,17 +89,10 @@ package struct ScaledPicture: ~Copyable {
         }
         guard let rescaler else { return }
         if mayScroll, isSearchDue { draftUnchanged(rescaler) }
-        let layout = NV12Layout(size: part.size, lumaStride: frame.lumaStride, chromaStride: frame.chromaStride)
-        let luma = frame.luma.extracting(layout.lumaOffset(x: part.x, y: part.y)...)
-        let chroma = frame.chroma.extracting(layout.chromaOffset(x: part.x, y: part.y)...)
         drafted.forEachRectangle { columns, rows in
-            rescaler.rescale(
-                luma: luma,
-                chroma: chroma,
-                layout: layout,
-                region: rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows)),
-                into: &draft
-            )
+            let region = rescaler.outputRegion(of: drafted.pixels(columns: columns, rows: rows))
+            rescaler.rescale(luma: luma, chroma: chroma, layout: layout, region: region, into: &draft)
+            if let tone = draftedTone.tone { draft.apply(tone, to: region) }
         }
     }
 
@@ -90,6 +105,7 @@ package struct ScaledPicture: ~Copyable {
         if mayScroll { searchesInVain = hasScrolled ? 0 : searchesInVain + 1 }
         let isFirst = committed == nil
         committed = info
+        (toneChoice, startsAnew) = (draftedTone, false)
         guard let rescaler, !isFirst else {
             nv12.update(PixelRect(size), from: draft, changed: &changed)
             return nil
@@ -135,5 +151,7 @@ package struct ScaledPicture: ~Copyable {
     }
 
     /// Forgets the frame of the picture: the next one is rescaled as a whole.
-    package mutating func forget() { committed = nil }
+    package mutating func forget() { startAnew() }
+
+    private mutating func startAnew() { (committed, startsAnew) = (nil, true) }
 }
