@@ -37,7 +37,7 @@ package final class Asker: Sendable {
     /// - Parameter group: the process group whose terminal it may read; nil for none.
     /// - Returns: nil where nobody can be asked.
     package init?(terminalGroup group: Int32?) throws {
-        guard group != nil || Notification.isPossible else { return nil }
+        guard group != nil || NotifySend.isPossible else { return nil }
         do throws(SystemError) {
             news = try EventSignal()
             let words = ["ask"] + (group.map { ["--terminal-group=\($0)"] } ?? [])

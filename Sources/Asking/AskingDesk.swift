@@ -75,7 +75,7 @@ package final class AskingDesk {
         switch question {
         case .knocked(let knock):
             waiting[knock.id] = knock
-            if Notification.isPossible, let notification = Notification(knock, by: notifySend) {
+            if NotifySend.isPossible, let notification = Notification(knock, by: notifySend) {
                 notifications.append(notification)
             }
         case .answered(let id, let isAccepted):

@@ -17,13 +17,6 @@ final class Notification {
     private let output: FileDescriptor
     private var clicks = LineReader(longest: 256)
 
-    /// Whether this session has a bus to show notifications by; without one, notify-send would start one.
-    static var isPossible: Bool {
-        if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return true }
-        guard let folder = getenv("XDG_RUNTIME_DIR") else { return false }
-        return access("\(String(cString: folder))/bus", F_OK) == 0
-    }
-
     /// Nil where there is no notify-send.
     init?(_ knock: Question.Knock, by notifySend: NotifySend) {
         self.knock = knock.id
@@ -32,16 +25,11 @@ final class Notification {
             output = FileDescriptor(taking: clicks.reading)
             let writing = FileDescriptor(taking: clicks.writing)
             _ = fcntl(output.raw, F_SETFL, O_NONBLOCK)
-            program = try ChildProcess(
-                notifySend.path,
-                arguments: [
-                    "notify-send", "--app-name=Oriel", "--expire-time=0", "--action=\(Self.accept)=Accept",
-                    "--action=\(Self.reject)=Reject",
-                    "--", "Somebody asks to look in", Self.body(knock),
-                ],
-                descriptors: [nil, writing.raw, nil],
-                tie: .child,
-                boundBy: notifySend.rules
+            program = try notifySend.show(
+                "Somebody asks to look in",
+                Self.body(knock),
+                options: ["--expire-time=0", "--action=\(Self.accept)=Accept", "--action=\(Self.reject)=Reject"],
+                output: writing.raw
             )
         } catch {
             return nil
@@ -70,18 +58,7 @@ final class Notification {
 
     var hasEnded: Bool { program.takeExit() != nil }
 
-    /// notify-send reads backslashes (`g_strcompress`), and servers markup.
     static func body(_ knock: Question.Knock) -> String {
-        var text = ""
-        for character in "\(knock.who.spellingOutControls())\noriel accept \(knock.id)" {
-            switch character {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\\": text += "&#92;"
-            default: text.append(character)
-            }
-        }
-        return text
+        "\(knock.who.spellingOutControls())\noriel accept \(knock.id)"
     }
 }

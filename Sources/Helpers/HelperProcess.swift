@@ -30,10 +30,11 @@ package struct HelperProcess: ~Copyable, Sendable {
 
     /// Starts a helper without output.
     ///
+    /// - Parameter variables: the names of the variables that it inherits; nil for all.
     /// - Returns: the pipe to its standard input, which blocks when it is full. Closing it ends the helper.
     package static func silent(
         _ words: [String],
-        inheriting variables: Set<String>
+        inheriting variables: Set<String>?
     ) throws(SystemError) -> FileDescriptor {
         try start(thisProgram, words, variables, output: nil)
     }
@@ -41,7 +42,7 @@ package struct HelperProcess: ~Copyable, Sendable {
     private static func start(
         _ program: String,
         _ words: [String],
-        _ variables: Set<String>,
+        _ variables: Set<String>?,
         output: Int32?
     ) throws(SystemError) -> FileDescriptor {
         let ends = try openPipe()

@@ -26,6 +26,12 @@ package struct LineReader: Sendable {
 
     package mutating func forget() { bytes = [] }
 
+    /// The bytes of the present line, which is then forgotten.
+    package mutating func takeRest() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
     /// Reads a piece, and returns the complete lines.
     ///
     /// - Parameters:

@@ -1,3 +1,4 @@
+import Helpers
 import TestSupport
 import Testing
 import Time
@@ -106,6 +107,6 @@ import Time
     ])
     func notificationsHaveNoMarkup(name: String, shown: String) {
         let knock = Question.Knock(id: 3, name: name, note: "", address: "::1", key: nil)
-        #expect(Notification.body(knock) == "\"\(shown)\" from ::1\noriel accept 3")
+        #expect(NotifySend.escaped(Notification.body(knock)) == "\"\(shown)\" from ::1\noriel accept 3")
     }
 }

@@ -29,36 +29,16 @@ extension FeedConnectorSettings {
         var settings = SenderProcessSettings(of: broadcast, into: [])
         if let video { settings.video = video }
         let sender = settings
-        var programs: [ChildProcess] = []
+        var program = program.map { HookProgram($0) }
         let own: FeedConnector.OwnSender = video != nil ? .always : isSupervised ? .never : .ifNeeded
         var connector = FeedConnector(in: directory, own) { () throws(SystemError) in
             try Self.child("attach", sender, input: nil)
         } noteClip: { names in
-            programs.removeAll { $0.takeExit() != nil }
             // A recorder that was taken over may tell of any files, and as often as it likes.
             let names = names.filter { !$0.hasPrefix(".") && $0.hasSuffix(FileName.ending) }
-            guard let program, !names.isEmpty, programs.count < Self.mostPrograms else { return }
-            if let started = start(program, with: names) { programs.append(started) }
+            if !names.isEmpty { program?.run(names.map { "\(realPath(folder) ?? folder)/\($0)" }) }
         }
         try connector.run(DescriptorChannel(taking: FileDescriptor(taking: FeedConnector.descriptor)))
-    }
-
-    private static let mostPrograms = 8
-
-    /// Runs a program with the files of a clip. It may outlive the recorder.
-    private func start(_ program: String, with names: [String]) -> ChildProcess? {
-        let folder = realPath(folder) ?? folder
-        do throws(SystemError) {
-            return try ChildProcess(
-                "timeout",
-                arguments: ["timeout", "--kill-after=5", "60", program] + names.map { "\(folder)/\($0)" },
-                descriptors: [nil, 2, 2],
-                tie: .session
-            )
-        } catch {
-            Console.note("\(program) cannot be run (\(error.reason)): \(error.advice)")
-            return nil
-        }
     }
 
     private static func child(

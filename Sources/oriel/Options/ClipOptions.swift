@@ -23,13 +23,6 @@ struct ClipOptions: ParsableArguments {
     )
     var onClip: String?
 
-    private func isProgram(_ path: String) -> Bool {
-        let folders =
-            path.contains("/")
-            ? [""] : (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":").map { "\($0)/" }
-        return folders.contains { access($0 + path, X_OK) == 0 }
-    }
-
     func validate() throws {
         if motion.onChange == nil, replay == nil, motion.hasTimes || onClip != nil {
             throw ValidationError(
@@ -49,4 +42,11 @@ struct ClipOptions: ParsableArguments {
     func apply(to recorder: inout RecorderProcessSettings) {
         (recorder.replaySeconds, recorder.program, recorder.clips) = (replay?.seconds, onClip, settings)
     }
+}
+
+func isProgram(_ path: String) -> Bool {
+    let folders =
+        path.contains("/")
+        ? [""] : (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":").map { "\($0)/" }
+    return folders.contains { access($0 + path, X_OK) == 0 }
 }
