@@ -19,6 +19,8 @@ package enum X11Error: Error, Equatable, Sendable {
     case regionOutside(PixelRect, screen: PixelRect)
     case regionPartlyOutside(PixelRect, visible: PixelRect)
     case requestFailed(String, XErrorCode)
+    /// Another program has the pointer or the keyboard.
+    case pointerHeld(display: String)
     case system(SystemError)
 }
 
@@ -56,6 +58,8 @@ extension X11Error: CustomStringConvertible {
             "the region \(region) lies outside the screen: choose a part of \(screen.width)x\(screen.height)"
         case .regionPartlyOutside(let region, let visible):
             "the region \(region) reaches beyond the screen: choose \(visible), which is the visible part"
+        case .pointerHeld(let display):
+            "another program has the pointer of display \"\(display)\": close its menu and try again"
         case .requestFailed(let request, let code):
             "the X server refused \(request) (\(code)): see whether it lets this user do so"
         case .system(let error):
