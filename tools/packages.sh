@@ -2,7 +2,7 @@
 
 build_packages=(libnice-dev libssl-dev libsrtp2-dev libxcb1-dev libxcb-shm0-dev libxcb-randr0-dev libxcb-xfixes0-dev libxcb-damage0-dev
     libxcb-xinput-dev libxcb-composite0-dev libxcb-res0-dev libxcb-xtest0-dev libvpx-dev libaom-dev libyuv-dev libpng-dev
-    libfreetype-dev libopus-dev libpulse-dev libsamplerate0-dev libqrencode-dev pkg-config)
+    libfreetype-dev libopus-dev libpulse-dev libsamplerate0-dev libsndfile1-dev libqrencode-dev pkg-config)
 
 # An X server and fonts for the demo desktop.
 demo_packages=(xvfb xfonts-base fonts-dejavu-core fonts-dejavu-extra fonts-liberation)
@@ -11,7 +11,7 @@ demo_packages=(xvfb xfonts-base fonts-dejavu-core fonts-dejavu-extra fonts-liber
 test_packages=("${demo_packages[@]}" ffmpeg gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
     gstreamer1.0-plugins-bad gstreamer1.0-x mkvtoolnix mpv vlc-bin vlc-plugin-base vlc-plugin-video-output tshark xserver-xorg-core xserver-xorg-video-dummy xwayland weston tigervnc-standalone-server
     x11-xserver-utils x11-apps xauth xdotool xterm openbox xserver-xephyr i3lock libpam-wrapper iproute2 passwd python3
-    pulseaudio pulseaudio-utils pipewire pipewire-pulse wireplumber dbus-daemon espeak-ng opus-tools zbar-tools)
+    pulseaudio pulseaudio-utils pipewire pipewire-pulse wireplumber dbus-daemon espeak-ng opus-tools sound-theme-freedesktop zbar-tools)
 
 # WebRTC stacks and browsers that others wrote.
 counterpart_packages=(chromium chromium-driver firefox-esr openssl nginx-light coturn nftables iproute2 python3 python3-venv python3-websockets

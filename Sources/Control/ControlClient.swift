@@ -83,8 +83,17 @@ package struct SoundClient {
 
     package init(of directory: BridgeDirectory) { self.directory = directory }
 
-    package func ask(for request: SoundRequest) throws(ControlError) {
-        let deadline: Instant = MonotonicClock.now() + Self.patience
+    /// The folders of sounds that the process may play, of the user, of the machine and of the system (XDG Base Directory Specification).
+    package static var folders: [String] {
+        let home = StateFolder.environment("HOME")
+        let own = StateFolder.environment("XDG_DATA_HOME") ?? home.map { "\($0)/.local/share" }
+        let shared = StateFolder.environment("XDG_DATA_DIRS") ?? "/usr/local/share:/usr/share"
+        return ([own].compactMap(\.self) + shared.split(separator: ":").map(String.init)).map { "\($0)/sounds" }
+    }
+
+    /// - Parameter end: when to give up, if not after the usual time.
+    package func ask(for request: SoundRequest, until end: Instant? = nil) throws(ControlError) {
+        let deadline = end ?? MonotonicClock.now() + Self.patience
         try client(asking: request, until: deadline).done(until: deadline)
     }
 

@@ -9,6 +9,8 @@ package enum SoundRequest: ControlRequest, Equatable {
     /// Mutes the given sources before the reply, also for a later sound process.
     case mute(SoundMute)
     case unmute(SoundMute)
+    /// Plays a sound file once.
+    case play(path: String)
 }
 
 /// New settings; nil keeps a setting.

@@ -72,7 +72,21 @@ package final class SoundProcess {
     }
 
     /// Requests of commands, from any thread.
-    package let requests: RequestQueue<SoundRequest, SoundSnapshot>
+    private let requests: RequestQueue<SoundRequest, SoundSnapshot>
+
+    /// Answers commands, on any thread: a file is decoded there, as it may take a while.
+    package var reply: @Sendable (SoundRequest) -> SoundReply {
+        { [requests, talk] request in
+            guard case .play(let path) = request else { return requests.ask(request) }
+            do throws(SoundFileError) {
+                talk.ring(try SoundFile.samples(of: path), at: MonotonicClock.now())
+            } catch {
+                return .refused(reason: "\(error)")
+            }
+            requests.wake()
+            return .done()
+        }
+    }
 
     /// Removes the text for a later process.
     package func forget() { lock.forget() }
@@ -262,6 +276,8 @@ package final class SoundProcess {
                 handle(.wished(wish))
                 talk.setGain(Self.gain(wish.volume))
                 if wish.source == .none { writer = nil } else { try begin() }
+            // It never comes here (`reply`).
+            case .play: break
             case .mute(let mute):
                 let now = session.mute
                 handle(.muted(SoundMute(microphone: now.microphone || mute.microphone, all: now.all || mute.all)))

@@ -1,4 +1,5 @@
 import FrameBridge
+import Posix
 import Synchronization
 import Time
 
@@ -13,7 +14,27 @@ final class TalkMixer: Sendable {
         var isPossible = false
         var gain: Float = 1
         var sums: [Int32] = []
+        var chime: Chime?
+
+        mutating func playChime(into sums: inout [Int32]) {
+            guard let playing = chime, playing.next < playing.samples.count, MonotonicClock.now() < playing.until else {
+                return
+            }
+            let count = min(sums.count, playing.samples.count - playing.next)
+            for index in 0..<count { sums[index] += Int32(playing.samples[playing.next + index]) }
+            chime?.next += count
+        }
     }
+
+    private struct Chime {
+        let samples: [Int16]
+        var next = 0
+        /// What was not played by then is left out, as where there are no speakers.
+        let until: Instant
+    }
+
+    /// By how much a chime may be late, as it waits for speakers.
+    private static let chimePatience = Duration.seconds(2)
 
     private let state = Mutex(State())
 
@@ -25,7 +46,7 @@ final class TalkMixer: Sendable {
     func append(_ block: SoundBlock, _ samples: Span<Int16>, of sender: Int32, at now: Instant) -> Bool {
         state.withLock { state in
             let isFirst = state.heardAt.map { now >= $0 + Self.tail } ?? true
-            state.heardAt = now
+            state.heardAt = max(state.heardAt ?? now, now)
             state.streams[sender, default: TalkStream()]
                 .append(samples, channels: block.channels, follows: block.follows)
             return isFirst
@@ -39,6 +60,22 @@ final class TalkMixer: Sendable {
             defer { state.isPossible = isPossible }
             return state.isPossible != isPossible
         }
+    }
+
+    // MARK: - Chimes
+
+    /// Plays a sound beside the voices, in place of the one before. Any thread.
+    ///
+    /// - Parameter samples: one channel at 48 kHz.
+    func ring(_ samples: [Int16], at now: Instant) {
+        let length = Duration.seconds(Double(samples.count) / Double(SoundBlock.sampleRate))
+        // The one before is freed here, and not by the playing thread.
+        let former = state.withLock { state in
+            defer { state.chime = Chime(samples: samples, until: now + length + Self.chimePatience) }
+            state.heardAt = max(state.heardAt ?? now, now + length)
+            return state.chime
+        }
+        withExtendedLifetime(former) {}
     }
 
     // MARK: - The playing thread
@@ -55,6 +92,7 @@ final class TalkMixer: Sendable {
             sums.removeAll(keepingCapacity: true)
             sums += repeatElement(0, count: samples.count)
             for sender in state.streams.keys { state.streams[sender]!.play(into: &sums) }
+            state.playChime(into: &sums)
             for index in samples.indices { samples[index] = Int16(clamping: Int32(Float(sums[index]) * state.gain)) }
             state.sums = sums
         }

@@ -1,3 +1,4 @@
+import Control
 import Glibc
 package import Posix
 
@@ -20,15 +21,16 @@ package enum SoundServerPlace {
             ?? StateFolder.environment("XDG_RUNTIME_DIR").map { "\($0)/pulse" }
         // Where that of the user's own server is missing, libpulse makes it with each attempt to connect, which the sandbox forbids.
         if servers == nil, let runtimeFolder, isOwn(folderOf: runtimeFolder) { mkdir(runtimeFolder, 0o700) }
-        let files = [
-            runtimeFolder, StateFolder.environment("PULSE_CLIENTCONFIG"), StateFolder.environment("PULSE_COOKIE"),
-            configuration.map { "\($0)/pulse" },
-            home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
-        ].compactMap(\.self).filter { access($0, F_OK) == 0 }
+        let files =
+            [
+                runtimeFolder, StateFolder.environment("PULSE_CLIENTCONFIG"), StateFolder.environment("PULSE_COOKIE"),
+                configuration.map { "\($0)/pulse" },
+                home.map { "\($0)/.pulse" }, home.map { "\($0)/.pulse-cookie" }, "/var/lib/dbus/machine-id",
+            ].compactMap(\.self) + SoundClient.folders
         if isRemote { note("the sound server is reached by the network, as PULSE_SERVER says") }
         return Sandbox(
             writable: folder,
-            readable: files,
+            readable: files.filter { access($0, F_OK) == 0 },
             socketFamilies: isRemote ? [AF_UNIX, AF_INET, AF_INET6] : [AF_UNIX]
         )
     }

@@ -194,7 +194,7 @@ struct SoundSession {
 
     /// Opens wanted streams, and closes the others.
     private mutating func settle(at now: Instant) {
-        guard wish.source != .none || talk.isPossible else {
+        guard wish.source != .none || talk.isPossible || talk.isHeard else {
             switch server {
             case .asked, .known: actions.append(.disconnect)
             case .unwanted, .awaited: break
@@ -254,8 +254,8 @@ struct SoundSession {
         switch wish.source {
         case .monitor, .mix:
             guard let sink = view.sink(named: nil) else { break }
-            // Peers who speak would hear themselves in a monitor of the sink that plays them.
-            if talk.isPossible, output == sink {
+            // Peers who speak would hear themselves in a monitor of the sink that plays them, and chimes are for this side alone.
+            if talk.isPossible || talk.isHeard, output == sink {
                 targets += view.inputs.filter { $0.sink == sink.index && !$0.isOwn }.map { .input($0.index) }
             } else {
                 targets.append(.monitor(sink.monitor))

@@ -59,7 +59,7 @@ extension SoundProcessSettings {
         } bequest: { wish, mute in
             try SoundBequest(wish: wish, mute: mute).jsonLine()
         }
-        let control = try LineServer(answering: listener, process.requests.ask)
+        let control = try LineServer(answering: listener, process.reply)
         defer { control.close() }
         if try process.run(until: signals) == .broadcastStopped { process.forget() }
     }

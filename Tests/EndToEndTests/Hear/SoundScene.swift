@@ -22,11 +22,13 @@ final class SoundScene {
     ///   - sound: a sound server; nil for one with speakers and a microphone.
     ///   - screen: nil for one with nothing on it.
     ///   - source: of `oriel start`.
+    ///   - environment: more for the sound process.
     init(
         _ arguments: String...,
         of sound: PulseServer? = nil,
         on screen: XServer? = nil,
-        showing source: [String] = []
+        showing source: [String] = [],
+        environment: [String: String] = [:]
     ) throws {
         self.sound =
             try sound
@@ -37,7 +39,8 @@ final class SoundScene {
             [broadcast.oriel, "start", "--display", self.screen.display, "--dir", broadcast.directory] + source
         )
         try broadcast.wait(forState: "active")
-        process = try Self.hear(broadcast, self.sound.environment, arguments)
+        let environment = self.sound.environment.merging(environment) { $1 }
+        process = try Self.hear(broadcast, environment, arguments)
         listener = try SoundListener(broadcast.directory)
     }
 

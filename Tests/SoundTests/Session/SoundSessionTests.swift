@@ -263,6 +263,23 @@ import Time
         #expect(!server.isConnected)
     }
 
+    /// A chime where nobody may speak.
+    @Test func aSoundIsPlayedWithoutTalk() {
+        var server = VirtualServer(SoundWish())
+        #expect(!server.isConnected)
+        server.handle(.talk(isPossible: false, isHeard: true))
+        #expect(server.targets == [.output("speakers")])
+        server.handle(.talk(isPossible: false, isHeard: false))
+        #expect(!server.isConnected && server.targets == [])
+        // Viewers do not hear it.
+        server = VirtualServer(SoundWish(source: .monitor))
+        server.view.inputs = [input(1), input(2, isOwn: true)]
+        server.change { _ in }
+        #expect(server.targets == [monitor])
+        server.handle(.talk(isPossible: false, isHeard: true))
+        #expect(server.targets == [.input(1), .output("speakers")])
+    }
+
     /// Whatever happens, streams are those that the present state calls for, and a pause or a mute is obeyed at once.
     /// Invariant: muted.
     @Test(arguments: 0..<40)
