@@ -35,7 +35,7 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "CQREncode",
-                "Credentials",
+                "Credentials", "Desktop",
                 "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Pixels", "Posix", "Publishing",
                 "Recording", "Rendering", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
                 argumentParser,
@@ -63,6 +63,13 @@ let package = Package(
             swiftSettings: swift
         ),
         .target(
+            name: "Desktop",
+            dependencies: [
+                "Control", "FrameBridge", "Helpers", "JSON", "Media", "Pixels", "Posix", "Rendering", "Time",
+            ],
+            swiftSettings: swift
+        ),
+        .target(
             name: "Credentials",
             dependencies: ["Configuration", "Helpers", "HTTP", "ICE", "Posix", "Time"],
             swiftSettings: swift
@@ -70,7 +77,8 @@ let package = Package(
         .target(
             name: "Publishing",
             dependencies: [
-                "Access", "Asking", "Calls", "Configuration", "Control", "CPNG", "Credentials", "FrameBridge",
+                "Access", "Asking", "Calls", "Configuration", "Control", "CPNG", "Credentials", "Desktop",
+                "FrameBridge",
                 "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Peers", "Pixels", "Posix", "Rendering",
                 "Sender", "Talk", "Time", "VideoDecoding", "VideoEncoding", "WebRTC",
             ],
@@ -93,7 +101,7 @@ let package = Package(
         ),
         .target(
             name: "Sound",
-            dependencies: ["Control", "CPulse", "CSampleRate", "FrameBridge", "Media", "Posix", "Time"],
+            dependencies: ["Control", "CPulse", "CSampleRate", "CSndFile", "FrameBridge", "Media", "Posix", "Time"],
             swiftSettings: swift
         ),
         .target(
@@ -160,7 +168,7 @@ let package = Package(
             dependencies: ["CAOM", "CVPX", "Media", "Pixels", "Posix"],
             swiftSettings: swift + [.enableExperimentalFeature("Lifetimes")]
         ),
-        .target(name: "Rendering", dependencies: ["CXCB", "Pixels", "Posix", "Time"], swiftSettings: swift),
+        .target(name: "Rendering", dependencies: ["CXCB", "Media", "Pixels", "Posix", "Time"], swiftSettings: swift),
         .target(
             name: "VideoEncoding",
             dependencies: ["CAOM", "CVPX", "Media", "Pixels", "Time"],
@@ -198,6 +206,7 @@ let package = Package(
         .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
         .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
+        .systemLibrary(name: "CSndFile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
         .systemLibrary(name: "CSampleRate", pkgConfig: "samplerate", providers: [.apt(["libsamplerate0-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
@@ -218,7 +227,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "Containers", "Differential", "FrameBridge", "Media", "Pixels", "Posix", "TestSupport", "Time",
+                "Access", "Containers", "CXCB", "Differential", "FrameBridge", "Media", "Pixels", "Posix",
+                "TestSupport", "Time",
                 "VideoEncoding",
                 "X11Capture", argumentParser,
             ],
@@ -309,7 +319,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RenderingTests",
-            dependencies: ["Pixels", "Posix", "Rendering", "TestSupport", "Time"],
+            dependencies: ["Media", "Pixels", "Posix", "Rendering", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(
@@ -409,7 +419,16 @@ let package = Package(
             dependencies: ["Media", "Motion", "TestSupport", "Time"],
             swiftSettings: swift
         ),
-        .testTarget(name: "AskingTests", dependencies: ["Asking", "TestSupport", "Time"], swiftSettings: swift),
+        .testTarget(
+            name: "DesktopTests",
+            dependencies: ["Control", "Desktop", "JSON", "Media", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "AskingTests",
+            dependencies: ["Asking", "Helpers", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "CredentialsTests",
             dependencies: ["Configuration", "Credentials", "Helpers", "HTTP", "ICE", "Posix", "TestSupport"],
