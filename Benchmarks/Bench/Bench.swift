@@ -11,7 +11,7 @@ struct Bench: ParsableCommand {
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
             DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
-            SoundCommand.self, RecordCommand.self, HostileCommand.self, WireCommand.self,
+            SoundCommand.self, RecordCommand.self, LiveCommand.self, HostileCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
@@ -172,6 +172,24 @@ struct RecordCommand: ParsableCommand {
         stopChildrenOnSignals()
         let options = RecordOptions(run: options, kills: kills, minutes: minutes)
         Report(sections: recordSections(options, only: only)).printGoals()
+    }
+}
+
+struct LiveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "live",
+        abstract: "Links with rights, views with an end, and commands of viewers."
+    )
+    @OptionGroup var options: RunOptions
+
+    @Option(
+        help: "Measure only sections with this in their names: start, revoke, viewport, command, grants or guesses."
+    )
+    var only = ""
+
+    func run() {
+        stopChildrenOnSignals()
+        Report(sections: liveSections(options, only: only)).printGoals()
     }
 }
 

@@ -46,6 +46,8 @@ final class AttackedBroadcast: AttackedStage {
 
     var network: Network { web.network }
     var target: ChildProcess { web.sender }
+    /// The broadcast's folder.
+    var bridge: String { web.bridge }
 
     func attack(_ name: String, seconds: Double) -> [String] {
         if Self.byFeedback.contains(name) {

@@ -37,7 +37,8 @@ final class WebStage {
         capture = try Contender.startCapture(stage.display, in: folder)
         let command = network.atSender(
             [
-                try sibling("oriel"), "attach", "web", "--dir", folder.path + "/bridge", "--token", Self.token,
+                "env", "DISPLAY=\(stage.display)", try sibling("oriel"), "attach", "web", "--dir",
+                folder.path + "/bridge", "--token", Self.token,
                 "--codec", codec, "--bitrate", "\(EncoderSettings.bitrate)", "--max-viewers", "100",
             ] + options
         )

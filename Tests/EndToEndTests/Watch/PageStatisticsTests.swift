@@ -28,15 +28,18 @@ extension Watch {
                 try browser.evaluate(counted, as: Int.self) >= moving + freezes
             }
             try wait(until: "the picture rests") { try counts(1) }
-            let before = try freezes(browser)
             var ages: [Double] = []
-            try wait(until: "the browser counts freezes") {
-                if let age = try browser.evaluateOptional("(await oriel.stats()).pictureAgeMs", as: Double.self) {
-                    ages.append(age)
+            // A picture that comes late on a busy machine is frozen, but there is none in each of these times.
+            try measure("the browser counts freezes, and the page none") {
+                let (before, start) = (try freezes(browser), try browser.evaluate(counted, as: Int.self))
+                try wait(until: "the browser counts freezes") {
+                    if let age = try browser.evaluateOptional("(await oriel.stats()).pictureAgeMs", as: Double.self) {
+                        ages.append(age)
+                    }
+                    return try browser.evaluate(counted, as: Int.self) >= start + 3
                 }
-                return try counts(4)
+                return try freezes(browser) == before
             }
-            #expect(try freezes(browser) == before)
             #expect(ages.allSatisfy { $0 >= 0 }, "\(ages)")
             // Firefox tells pages no capture time.
             if kind == .chromium {
