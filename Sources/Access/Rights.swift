@@ -22,6 +22,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
         ("watch", .watch), ("hear", .hear), ("talk", .talk), ("controls", .controls), ("record", .record),
     ]
 
+    package static var all: Rights { named.reduce(into: []) { $0.insert($1.right) } }
     package static var allNames: [String] { named.map(\.name) }
 
     package var names: [String] { Self.named.filter { contains($0.right) }.map(\.name) }

@@ -26,6 +26,8 @@ package final class Participants: Sendable {
 
     init() {}
 
+    package var count: Int { all.withLock(\.count) }
+
     package subscript(_ id: ParticipantID) -> Participant? { all.withLock { $0[id] } }
 
     /// Sends a participant away, and all others with its key, such as another window of its browser.

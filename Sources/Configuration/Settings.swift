@@ -39,6 +39,33 @@ package struct VideoSettings: Codable, Equatable, Sendable {
     package var keyframeInterval: Double?
     package var vp8Profile = 0
     package var patches = true
+    package var legibility = Legibility.off
+
+    package init() {}
+}
+
+/// A source that viewers may choose.
+package struct NamedSource: Codable, Equatable, Sendable {
+    package let name: String
+    /// A `CaptureSource` in the words of the command line.
+    package let words: String
+
+    package init(name: String, words: String) { (self.name, self.words) = (name, words) }
+}
+
+/// What commands of viewers may do on this desktop.
+package struct DesktopSettings: Codable, Equatable, Sendable {
+    /// Nil for the one that DISPLAY names.
+    package var display: String?
+    package var sources: [NamedSource] = []
+    /// Runs for messages; nil for none.
+    package var program: String?
+    package var statusFrame = StatusFrame.off
+    /// The name of a sound that is played when somebody asks to look in; nil for none.
+    package var knockChime: String?
+    /// Runs then; nil for none.
+    package var knockProgram: String?
+    package var knockSeconds = 10
 
     package init() {}
 }
@@ -51,6 +78,8 @@ package struct AccessSettings: Codable, Equatable, Sendable {
     package var viewersRecord = false
     /// Whether viewers may change what all see.
     package var viewersControl = false
+    /// Whether viewers see the names of all.
+    package var showsPeople = false
     /// Seconds after which viewers have to go, unless they ask for more time; nil for no end.
     package var lease: Int?
 
@@ -143,6 +172,7 @@ package struct SenderProcessSettings: ProcessSettings, Equatable {
     package var video = VideoSettings()
     package var access = AccessSettings()
     package var talk = TalkSettings()
+    package var desktop = DesktopSettings()
     package var web = WebCallSettings()
     package var credentials = CallCredentials()
     package var introduction = Introduction()

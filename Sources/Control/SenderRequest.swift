@@ -26,7 +26,7 @@ package enum SenderRequest: ControlRequest, Equatable {
     /// - Parameter invite: the number of one, or a name; nil for all.
     case revoke(invite: String?)
     /// Changes what all see, by the person who shares.
-    case command(ViewCommand)
+    case command(ViewerCommand)
     case setBitrate(bitrateBps: Int)
     /// A new call in the words of the command line, with the settings of its kind by names such as `whipToken`. Secrets go this way, as
     /// everybody on the machine can read a command line.

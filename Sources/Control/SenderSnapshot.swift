@@ -150,6 +150,12 @@ package struct SenderSnapshot: Codable, Sendable {
     package var knocks: [Knock]?
     /// The part of the source that all see: x1, y1, x2 and y2 in its pixels; absent for the whole.
     package var viewport: [Int]?
+    /// Whether dark pictures are brightened; absent for `off`.
+    package var legibility: Legibility?
+    /// What viewers can do; absent where there is no page.
+    package var capabilities: Capabilities?
+    /// Messages for a program where there is none; absent for none.
+    package var messagesIgnored: Int?
     /// Where pages are served, as people open it, without the secret; absent if none are.
     package var links: [String]?
     /// Absent if there are none.

@@ -1,7 +1,7 @@
 extension Unicode.Scalar {
     /// Whether a terminal obeys the character instead of showing it: control characters (C0, DEL, C1), separators of
     /// lines, and characters that change the direction of writing (UAX #9 §2).
-    fileprivate var isControl: Bool {
+    package var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         default: properties.isBidiControl

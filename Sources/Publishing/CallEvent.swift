@@ -10,7 +10,7 @@ package struct CallEvent: Encodable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case kind = "event"
         case sentence = "text"
-        case time, call, id, name, note, address, codec, reason, state, server, files
+        case time, call, id, name, note, parameters, address, codec, reason, state, server, files
     }
 
     /// In the words of `--events`.
@@ -46,7 +46,7 @@ package struct CallEvent: Encodable, Sendable {
         case server
         /// The process that reads renewed files has ended.
         case renewalEnded = "renewal_ended"
-        /// Somebody has changed what all see.
+        /// Somebody has given a command.
         case commanded
         case clipBegun = "clip_begun"
         case clipEnded = "clip_ended"
@@ -62,7 +62,10 @@ package struct CallEvent: Encodable, Sendable {
     package var id: Int?
     /// The name that a viewer or member gives itself; of a microphone, its name.
     package var name: String?
+    /// Of a viewer that knocks; the text of a message.
     var note: String?
+    /// Of a message for a program.
+    var parameters: [String: String]?
     var address: String?
     var codec: String?
     var reason: EndReason?
@@ -79,12 +82,19 @@ extension CallEvent {
     package init(sentence: String) { self.init(kind: nil, sentence: sentence) }
 
     /// A command of a viewer was done, or of the person who shares.
-    init(_ command: ViewCommand, of viewer: Participant?) {
+    init(_ command: ViewerCommand, of viewer: Participant?) {
         let who = viewer.map { "viewer \($0.id)" + ($0.name.isEmpty ? "" : " (\"\($0.name)\")") }
-        let (state, deed) =
+        let (state, deed): (String, String) =
             switch command {
             case .viewport(let part?): ("viewport \(part)", "shows the part \(part) of the screen")
             case .viewport(nil): ("viewport off", "shows the whole screen")
+            case .legibility(let legibility): ("legibility \(legibility)", "sets the legibility to \(legibility)")
+            case .source(let name): ("source \(name)", "shows the source \"\(name)\"")
+            case .highlight(let ring): ("highlight \(ring)", "points at \(ring)")
+            case .message(let text): ("message", "says: \(text)")
+            case .service(let message): ("service \(message.text)", "sends the message \(message.text)")
+            case .chime(let chime): ("chime \(chime)", "gives the command chime \(chime)")
+            case .statusFrame(let frame): ("status_frame \(frame)", "sets the frame to \(frame)")
             }
         self.init(
             kind: .commanded,
@@ -94,6 +104,8 @@ extension CallEvent {
             name: viewer.flatMap { $0.name.isEmpty ? nil : $0.name },
             state: state
         )
+        if case .message(let text) = command { note = "\(text)" }
+        if case .service(let message) = command, !message.parameters.isEmpty { parameters = message.parameters }
     }
 
     init(_ condition: BroadcastCondition) { self.init(kind: .broadcast, state: condition.rawValue) }

@@ -28,11 +28,12 @@ struct Endowment: ~Copyable {
     let rendered: Rendered
     let relays: Relays
     let people: People
+    let desktop: SharedDesktop
     let status: WebStatus
     /// For viewers.
     let recorders: RecorderDesk
     let desk: CommandDesk
-    let viewport: SharedViewport
+    let view: SharedView
     /// For commands; nil if they cannot reach this sender.
     let listener: LocalListener?
     let kinds: CallKinds
@@ -78,15 +79,22 @@ struct Endowment: ~Copyable {
             Self.unlessItFails { () throws(BridgeError) in try folder.listen() }
         }
         let voices = settings.talk.ring(in: folder)
-        let status = WebStatus(hearsViewers: voices != nil, viewersRecord: settings.access.viewersRecord)
+        let status = WebStatus(
+            hearsViewers: voices != nil,
+            viewersRecord: settings.access.viewersRecord,
+            showsPeople: settings.access.showsPeople
+        )
+        status.note(settings.video.legibility)
         let recorders = RecorderDesk()
-        let (desk, viewport) = (CommandDesk(), SharedViewport())
-        let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon, viewport: viewport)
+        let (desk, view) = (CommandDesk(), SharedView(legibility: settings.video.legibility))
+        let snapshots = WebService.SnapshotSource(of: directory, from: reader.horizon, view: view)
         let served =
             try listens
             ? WebSettings(web, token: token, certificate, relays.secret, snapshots, recorders, desk, status) : nil
         let people = try People(settings, token: token, into: voices)
         ends.add { people.asker?.close() }
+        let desktop = try listens ? SharedDesktop(settings.desktop, of: directory) : .none
+        ends.add { desktop.close() }
         let kinds = CallKinds(web: served, settings.introduction, sdp: settings.plain.sdp)
         calls = try plans.map { call in
             let plan = try kinds.plan(call.argument)
@@ -103,8 +111,9 @@ struct Endowment: ~Copyable {
         self.listener = listener
         (self.settings, self.directory, self.log, self.events) = (settings, directory, log, events)
         self.rendered = rendered
-        (self.relays, self.people, self.status, self.kinds) = (relays, people, status, kinds)
-        (self.recorders, self.desk, self.viewport) = (recorders, desk, viewport)
+        (self.relays, self.people, self.desktop) = (relays, people, desktop)
+        (self.status, self.kinds) = (status, kinds)
+        (self.recorders, self.desk, self.view) = (recorders, desk, view)
     }
 
     /// Makes the folder or the socket that commands need. If that fails, as on a full disk, the sender takes no commands.

@@ -12,6 +12,7 @@ import Posix
 import Sender
 import Synchronization
 import Talk
+import Time
 
 /// A sender in its sandbox. It sends into any number of calls, which share the encode where they take the same rendition.
 struct Publisher: ~Copyable {
@@ -31,7 +32,7 @@ struct Publisher: ~Copyable {
     /// - Parameter ends: ends it, in reverse.
     init(_ endowment: consuming Endowment, _ ends: inout Ends) throws {
         let target = TargetBitrate(endowment.settings.video.bitrate.bitsPerSecond)
-        let sinks = Sinks(target: target, viewport: endowment.viewport, report: Console.note)
+        let sinks = Sinks(target: target, view: endowment.view, report: Console.note)
         let media = SentMedia(of: endowment, into: sinks)
         let (settings, people, relays) = (endowment.settings, endowment.people, endowment.relays)
         let (events, status, access) = (endowment.events, endowment.status, people.access)
@@ -49,6 +50,9 @@ struct Publisher: ~Copyable {
         ends.add { relays.secretFile?.close() }
         let calls = CallRegistry(network, endowment.kinds, access: access, events, sinks: sinks)
         ends.add { calls.close() }
+        // Before the server ends, which sends the answers.
+        let desktop = endowment.desktop
+        ends.add { desktop.close() }
         try calls.begin(endowment.calls, receiver: rendered.receiver)
         let directory = endowment.directory
         let hasCalls = !endowment.calls.isEmpty
@@ -60,21 +64,27 @@ struct Publisher: ~Copyable {
             try FrameReader(directory: directory)
         }
         ends.add { feeds.close() }
-        let screen = { @Sendable in
-            (try? BridgeInspection(directory))?.latest.map { PixelSize(width: $0.width, height: $0.height) }
-        }
+        let screen = SourceSize(of: directory)
         let commands = SenderCommands(
             calls,
             access: access,
             talk: people.talk,
             status,
-            screen: screen,
+            desktop: desktop,
+            usual: settings.capabilities,
+            screen: { screen.current },
             tell: events.tell
         )
-        endowment.desk.begin { [commands] command, viewer in commands.perform(command, of: viewer) }
+        try desktop.begin()
+        endowment.desk.begin { command, viewer, completion in
+            commands.perform(command, of: viewer, completion)
+        } describe: { rights in
+            commands.capabilities(for: rights)
+        }
         var outlets = AccessControl.Outlets(wake: sinks.bell.ring) { event in
             events.tell(commands.callEvent(event))
             people.asker?.tell(event)
+            if case .knocked(let knock) = event { desktop.noteKnock(knock.name) }
             switch event {
             case .talk(_, .asked), .talk(_, .granted), .talk(_, .revoked): status.noteTalk()
             default: break
@@ -157,5 +167,35 @@ extension SentMedia {
             let changes = Mutex(try WatchedChanges(of: FrameReader(directory: directory)))
             return { changes.withLock { $0.take() } }
         }
+    }
+}
+
+extension SenderProcessSettings {
+    fileprivate var capabilities: Capabilities {
+        var capabilities = Capabilities()
+        capabilities.codecs = video.codec.codecs.joined().map { $0.rawValue.lowercased() }
+        capabilities.lease.isUsual = access.lease != nil
+        if let lease = access.lease { capabilities.lease.seconds = [1, lease] }
+        capabilities.talk = talk.talkback == .off ? nil : talk.talkback.rawValue
+        return capabilities
+    }
+}
+
+/// The size of the source's picture. It is looked up ten times a second at most: viewers may ask for it as often as they like.
+private final class SourceSize: Sendable {
+    private static let interval = Duration.milliseconds(100)
+
+    private let directory: BridgeDirectory
+    private let last = Mutex<(size: PixelSize?, at: Instant)?>(nil)
+
+    init(of directory: BridgeDirectory) { self.directory = directory }
+
+    /// Nil while that is not known.
+    var current: PixelSize? {
+        let now: Instant = MonotonicClock.now()
+        if let last = last.withLock(\.self), now < last.at + Self.interval { return last.size }
+        let size = (try? BridgeInspection(directory))?.latest.map { PixelSize(width: $0.width, height: $0.height) }
+        last.withLock { $0 = (size, now) }
+        return size
     }
 }

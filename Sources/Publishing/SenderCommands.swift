@@ -22,27 +22,53 @@ final class SenderCommands: Sendable {
     /// The size of the source's picture; nil while that is not known.
     let screen: @Sendable () -> PixelSize?
     let tell: @Sendable (CallEvent) -> Void
+    let desktop: SharedDesktop
+    /// What all can do.
+    let usual: Capabilities
+    /// Messages for a program where there is none.
+    let ignored = Mutex(0)
     private let work = Mutex(SenderWork())
+    /// As the desktop knows it.
+    private let isWatched = Mutex<Bool?>(nil)
+    /// Of commands about the view.
+    let turn = Mutex(())
 
     init(
         _ calls: CallRegistry,
         access: AccessControl,
         talk: TalkBack? = nil,
         _ status: WebStatus = WebStatus(),
+        desktop: SharedDesktop = .none,
+        usual: Capabilities = Capabilities(),
         screen: @escaping @Sendable () -> PixelSize? = { nil },
         tell: @escaping @Sendable (CallEvent) -> Void = { _ in }
     ) {
         (self.calls, self.access, self.talk) = (calls, access, talk)
         (self.status, self.screen, self.tell) = (status, screen, tell)
+        (self.desktop, self.usual) = (desktop, usual)
     }
 
     /// What the encoders did in the last second; called once a second.
     func note(_ statistics: SenderStatistics) -> SenderSnapshot.Work {
+        noteViewers()
         let bitrate = calls.sinks.target.bitsPerSecond
         let isThin = calls.peers?.targetBitrates.values.contains { $0 < bitrate } ?? false
         return work.withLock { work in
             work.note(statistics, isThin: isThin, at: MonotonicClock.now())
             return work.latest
+        }
+    }
+
+    /// The frame on the screen may tell whether somebody watches.
+    private func noteViewers() {
+        let now = calls.participants.count > 0
+        let isNews = isWatched.withLock { isWatched in
+            defer { isWatched = now }
+            return isWatched != now
+        }
+        guard isNews else { return }
+        desktop.note(isWatched: now) { [self] refusal in
+            if refusal?.reason == "busy" || refusal?.reason == "no_answer" { isWatched.withLock { $0 = nil } }
         }
     }
 
@@ -67,6 +93,10 @@ final class SenderCommands: Sendable {
             (report.quantizer, report.limit, report.sound) = (work.quantizer, work.limit, work.sound)
             if !faults.isEmpty { report.servers = faults.map { SenderSnapshot.Server($0, at: now) } }
             report.viewport = viewport?.edges
+            let legibility = calls.sinks.view.legibility
+            report.legibility = legibility == .off ? nil : legibility
+            report.capabilities = desktop.isServed ? capabilities(for: .all) : nil
+            report.messagesIgnored = ignored.withLock { $0 == 0 ? nil : $0 }
             let links = status.links
             if !links.isEmpty { (report.links, report.invites) = (links, invites(at: now)) }
             guard access.asks else { return .status(report: report) }
@@ -88,8 +118,7 @@ final class SenderCommands: Sendable {
         case .invite(let token, let name, let rights, let seconds, let isForOne):
             return invite(token, name, rights, for: seconds, isForOne: isForOne)
         case .revoke(let invite): return revoke(invite)
-        case .command(let command):
-            return perform(command, of: nil).map { .refused(reason: $0.sentence) } ?? .done()
+        case .command(let command): return perform(command)
         case .add(let call, let settings): return reply { try calls.begin(call, settings) }
         case .leave(let call): return reply { try calls.leave(named: call) }
         // It never comes here (`Publisher`).

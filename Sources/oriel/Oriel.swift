@@ -17,10 +17,11 @@ struct Oriel: ParsableCommand {
         subcommands: [
             Share.self, Start.self, Attach.self, Pause.self, Resume.self, Stop.self, Status.self, List.self,
             Inspect.self, Source.self, Accept.self, Reject.self, Kick.self, Talk.self, Known.self, Forget.self,
-            Invite.self, Invites.self, Revoke.self, Leave.self, SetCommand.self, ViewportCommand.self, Hear.self,
-            SoundCommand.self,
-            Mute.self, Unmute.self, Rooms.self, View.self,
-            Record.self, Replay.self, Ask.self, FileReader.self,
+            Invite.self, Invites.self, Revoke.self, Leave.self, SetCommand.self, ViewportCommand.self,
+            LegibilityCommand.self, HighlightCommand.self, MessageCommand.self, StatusFrameCommand.self,
+            ChimeCommand.self, Hear.self,
+            SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self, Record.self, Replay.self, Ask.self,
+            DesktopCommand.self, Hook.self, FileReader.self,
         ]
     )
 

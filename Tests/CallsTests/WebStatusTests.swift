@@ -28,4 +28,19 @@ import Time
             #expect(status.isStopped == isStopped)
         }
     }
+
+    /// In the order in which they came, by the names that they give themselves.
+    @Test func namesAreShownWhereThatWasAllowed() {
+        let open = WebStatus(showsPeople: true)
+        #expect(open.json == #"{"people":[],"state":"starting","viewers":0}"#)
+        for (id, name) in [(1, "Ann"), (2, ""), (3, "Zoë \"")] as [(ParticipantID, String)] {
+            for status in [open, self.status] {
+                status.note(CallReport(.joined(CallReport.Participant(id: id, name: name), .vp8)))
+            }
+        }
+        #expect(open.json == #"{"people":["Ann","viewer 2","Zoë \""],"state":"starting","viewers":3}"#)
+        open.note(CallReport(.left(CallReport.Participant(id: 1, name: "Ann"), .ended)))
+        #expect(open.json == #"{"people":["viewer 2","Zoë \""],"state":"starting","viewers":2}"#)
+        #expect(!self.status.json.contains("people"))
+    }
 }

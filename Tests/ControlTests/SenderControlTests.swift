@@ -40,7 +40,8 @@ import Time
             .accept(knock: 1),
             .invite(token: "ab", name: "Ann \u{1B}", rights: ["watch"], seconds: nil, isForOne: true),
             .revoke(invite: nil), .revoke(invite: "Ann"), .command(.viewport(nil)),
-            .command(.viewport(Viewport([0, 10, 640, 370]))),
+            .command(.viewport(Viewport([0, 10, 640, 370]))), .command(.legibility(.auto)),
+            .command(.source("next")), .command(.statusFrame(.low)),
             .reject(knock: 2), .leave(call: "web"), .talk(viewer: 7, isOn: true),
             .add(
                 call: "whip+http://h/\u{1F}\"",

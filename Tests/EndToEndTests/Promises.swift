@@ -16,6 +16,10 @@ enum Colours {}
 @Suite(.serialized, .waits(seconds: 120))
 enum Admit {}
 
+/// Viewers with the right command what all see, and reach the user.
+@Suite(.serialized, .waits(seconds: 60))
+enum Command {}
+
 /// Media servers get the screen, and calls come and go while it is shared.
 @Suite(.serialized, .waits(seconds: 330))
 enum Publish {}

@@ -73,10 +73,17 @@ import Testing
         "--lease": [["10"], ["5m"]],
         "--blind": [["0"], ["1h"]],
         "--on-clip": [["/bin/true"], ["true"]],
+        "--allow-source": [["left=screen"], ["a=region 10x10+0+0", "b=window 0x7"]],
+        "--on-message": [["/bin/true"], ["true"]],
+        "--knock-chime": [["bell"], ["a b"]],
+        "--on-knock": [["/bin/true"], ["true"]],
+        "--knock-time": [["1"], ["60"]],
+        "--status-frame": [["low"], ["medium"], ["high"], ["auto"]],
+        "--legibility": [["on"], ["auto"]],
     ]
     private static let flags = [
         "--cursor", "--no-cursor", "--patches", "--no-patches", "--wake", "--no-wake", "--relay-only",
-        "--viewers-record", "--viewers-control",
+        "--viewers-record", "--viewers-control", "--viewers-see-names",
     ]
     /// Of these only one is given.
     static let choices = ["--monitor", "--region", "--window"]
@@ -87,7 +94,8 @@ import Testing
         let names = lines.filter { $0.hasPrefix("--") }
             .flatMap { $0.prefix { $0 != " " && $0 != "," }.split(separator: "/").map(String.init) }
         #expect(
-            Set(names).subtracting(["--help", "--version"]) == Set(Self.values.keys).union(Self.flags + ["--https"])
+            Set(names).subtracting(["--help", "--version"])
+                == Set(Self.values.keys).union(Self.flags + ["--https", "--pick"])
         )
     }
 

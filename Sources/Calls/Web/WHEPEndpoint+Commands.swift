@@ -10,10 +10,10 @@ import Time
 extension WHEPEndpoint {
     private static let mostBytes = 4096
 
-    func command(_ request: HTTPRequest, _ session: String, _ completion: WebService.Completion) {
+    func command(_ request: HTTPRequest, _ session: String, _ completion: @escaping WebService.Completion) {
         let body = request.body.count <= Self.mostBytes ? String(decoding: request.body, as: UTF8.self) : ""
-        guard let command = try? ViewCommand(jsonLine: body) else {
-            return completion(.sentence(.unprocessableEntity, ViewCommand.form, ["Oriel-Reason": "field"]))
+        guard let command = try? ViewerCommand(jsonLine: body) else {
+            return completion(.sentence(.unprocessableEntity, ViewerCommand.form, ["Oriel-Reason": "field"]))
         }
         guard let viewer = call.viewer(of: session) else { return completion(Self.unknown) }
         switch call.access.change({ $0.command(by: viewer, at: $1) }) {
@@ -24,7 +24,9 @@ extension WHEPEndpoint {
             let seconds = Int(max(until - MonotonicClock.now(), .zero).components.seconds) + 1
             return completion(.sentence(.tooManyRequests, "you command too often", ["Retry-After": "\(seconds)"]))
         }
-        guard let refusal = commands.perform(command, of: viewer) else { return completion(HTTPResponse(.noContent)) }
-        completion(.sentence(.conflict, refusal.sentence, ["Oriel-Reason": refusal.reason]))
+        commands.perform(command, of: viewer) { refusal in
+            guard let refusal else { return completion(HTTPResponse(.noContent)) }
+            completion(.sentence(.conflict, refusal.sentence, ["Oriel-Reason": refusal.reason]))
+        }
     }
 }

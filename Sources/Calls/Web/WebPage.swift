@@ -29,6 +29,7 @@ enum WebPage {
         case "/sound.js": file(PackageResources.sound_js, "text/javascript")
         case "/talk.js": file(PackageResources.talk_js, "text/javascript")
         case "/record.js": file(PackageResources.record_js, "text/javascript")
+        case "/command.js": file(PackageResources.command_js, "text/javascript")
         case "/zoom.js": file(PackageResources.zoom_js, "text/javascript")
         case "/lease.js": file(PackageResources.lease_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")

@@ -1,6 +1,7 @@
 import Access
 import Control
 package import HTTP
+import JSON
 import NIOHTTP1
 
 /// Answers viewers' browsers and programs by HTTP: WHEP, the page, snapshots and status. Close it before the call.
@@ -10,7 +11,7 @@ package final class WebService: Sendable {
     /// Before the name of a session.
     private static let viewerPrefix = "/api/viewers/"
     /// Paths for viewers that are let in.
-    private static let admittedPaths: Set = ["/snapshot.png", "/api/status", "/api/events"]
+    private static let admittedPaths: Set = ["/snapshot.png", "/api/status", "/api/events", "/capabilities"]
 
     private let status: WebStatus
     private let access: AccessControl
@@ -19,6 +20,7 @@ package final class WebService: Sendable {
     private let whep: WHEPEndpoint
     private let snapshots: SnapshotDesk
     private let recorders: RecorderEndpoint
+    private let commands: CommandDesk
 
     package init(_ settings: WebSettings, call: WebCall) {
         (status, access) = (settings.status, call.access)
@@ -32,6 +34,7 @@ package final class WebService: Sendable {
         )
         snapshots = SnapshotDesk(settings.snapshots)
         recorders = RecorderEndpoint(settings.recorders)
+        commands = settings.commands
     }
 
     /// Waits until nobody waits for a snapshot. Later requests for one are refused.
@@ -41,7 +44,7 @@ package final class WebService: Sendable {
 
     /// - Parameter completion: called once, on any thread.
     package func respond(to request: HTTPRequest, completion: @escaping @Sendable (HTTPResponse) -> Void) {
-        route(request) { [self] response in completion(decorated(response, for: request)) }
+        route(request) { [self] response in completion(decorated(response.asProblem(for: request), for: request)) }
     }
 
     private func route(_ request: HTTPRequest, _ completion: @escaping Completion) {
@@ -71,6 +74,7 @@ package final class WebService: Sendable {
         case WHEPEndpoint.path: whep.join(request, by: link, completion)
         case "/snapshot.png": snapshot(by: link, completion)
         case "/api/status": completion(Self.json(status.json))
+        case "/capabilities": completion(capabilities(by: link))
         case "/api/events": completion(eventStream(by: link))
         case _ where request.path.hasPrefix(Self.viewerPrefix):
             let session = String(request.path.dropFirst(Self.viewerPrefix.count))
@@ -94,7 +98,7 @@ package final class WebService: Sendable {
     private static func methods(of path: String) -> [HTTPMethod]? {
         switch path {
         case WHEPEndpoint.path: WHEPEndpoint.methods
-        case "/snapshot.png", "/api/status": [.GET, .HEAD]
+        case "/snapshot.png", "/api/status", "/capabilities": [.GET, .HEAD]
         case "/api/events": [.GET]
         case _ where path.hasPrefix(viewerPrefix): [.GET, .HEAD]
         case "*": []
@@ -164,6 +168,13 @@ package final class WebService: Sendable {
         }
         if let origin { response.open(to: origin, isPreflight: request.method == .OPTIONS) }
         return response
+    }
+
+    private func capabilities(by link: AccessEngine.Link) -> HTTPResponse {
+        guard let document = commands.capabilities(for: access.read { $0.rights(by: link) }),
+            let json = try? document.jsonLine()
+        else { return .sentence(.serviceUnavailable, "the broadcast is starting", ["Retry-After": "1"]) }
+        return Self.json(json)
     }
 
     private func eventStream(by link: AccessEngine.Link) -> HTTPResponse {

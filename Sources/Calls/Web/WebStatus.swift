@@ -6,17 +6,31 @@ import Synchronization
 
 /// The broadcast's state and the count of viewers, as pages and programs get them by HTTP.
 package final class WebStatus: Sendable {
+    private struct Person: Encodable {
+        let id: Int
+        let name: String
+
+        func encode(to encoder: any Encoder) throws {
+            var value = encoder.singleValueContainer()
+            try value.encode(name)
+        }
+    }
+
     private struct Content: Encodable {
         /// The state's name in status files.
         var state = "starting"
         /// Viewers that are connected.
         var viewers = 0
+        /// Names of the viewers that are connected, in the order in which they came; nil where viewers do not see them.
+        var people: [Person]?
         /// True while a recorder keeps what is shown; nil otherwise.
         var recording: Bool?
         /// Counts changes of the recorders; nil where viewers may not command them.
         var record: Int?
         /// The part of the source that all see; nil for the whole.
         var viewport: [Int]?
+        /// Nil if no picture is brightened.
+        var legibility: Legibility?
         /// Counts changes of the right to speak; nil where no viewer is heard.
         var talk: Int?
     }
@@ -27,7 +41,9 @@ package final class WebStatus: Sendable {
     private let servedLinks = Mutex<[String]>([])
     private let lastWork = Mutex(SenderSnapshot.Work())
 
-    package init(hearsViewers: Bool = false, viewersRecord: Bool = false) {
+    /// - Parameter showsPeople: whether viewers see the names of all.
+    package init(hearsViewers: Bool = false, viewersRecord: Bool = false, showsPeople: Bool = false) {
+        change { $0.people = showsPeople ? [] : nil }
         change { $0.talk = hearsViewers ? 0 : nil }
         change { $0.record = viewersRecord ? 0 : nil }
     }
@@ -37,6 +53,8 @@ package final class WebStatus: Sendable {
     package func note(isRecorded: Bool) { change { $0.recording = isRecorded ? true : nil } }
 
     package func note(viewport: [Int]?) { change { $0.viewport = viewport } }
+
+    package func note(_ legibility: Legibility) { change { $0.legibility = legibility == .off ? nil : legibility } }
 
     package func noteRecorders() { change { $0.record = $0.record.map { $0 + 1 } } }
 
@@ -53,13 +71,21 @@ package final class WebStatus: Sendable {
 
     /// Counts a viewer that comes or goes.
     package func note(_ report: CallReport) {
-        let change =
-            switch report.event {
-            case .joined: 1
-            case .left: -1
-            case .standing, .away, .refused, .ended, .clipBegan, .clipEnded, .remark: 0
-            }
-        if change != 0 { self.change { $0.viewers += change } }
+        switch report.event {
+        case .joined(let participant, _): count(1, participant, isHere: true)
+        case .left(let participant, _): count(-1, participant, isHere: false)
+        case .standing, .away, .refused, .ended, .clipBegan, .clipEnded, .remark: break
+        }
+    }
+
+    private func count(_ change: Int, _ participant: CallReport.Participant, isHere: Bool) {
+        let number = participant.id?.number ?? 0
+        self.change { content in
+            content.viewers += change
+            content.people?.removeAll { $0.id == number }
+            let name = participant.name.isEmpty ? "viewer \(number)" : participant.name
+            if isHere { content.people?.append(Person(id: number, name: name)) }
+        }
     }
 
     var isStopped: Bool { content.withLock { $0.state == "stopped" } }

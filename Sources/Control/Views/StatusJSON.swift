@@ -23,7 +23,10 @@ extension Snapshot: Encodable {
 }
 
 extension Snapshot.Sender: Encodable {
-    private enum Field: CodingKey { case pid, problem, calls, bitrateBps, quantizer, limit, sound, servers, viewport }
+    private enum Field: CodingKey {
+        case pid, problem, calls, bitrateBps, quantizer, limit, sound, servers, viewport, legibility, capabilities
+        case messagesIgnored
+    }
 
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Field.self)
@@ -37,6 +40,9 @@ extension Snapshot.Sender: Encodable {
         try fields.encodeIfPresent(report.sound, forKey: .sound)
         try fields.encodeIfPresent(report.servers, forKey: .servers)
         try fields.encodeIfPresent(report.viewport, forKey: .viewport)
+        try fields.encodeIfPresent(report.legibility, forKey: .legibility)
+        try fields.encodeIfPresent(report.capabilities, forKey: .capabilities)
+        try fields.encodeIfPresent(report.messagesIgnored, forKey: .messagesIgnored)
     }
 }
 

@@ -36,14 +36,14 @@ extension WebSettings {
 
 extension WebService.SnapshotSource {
     /// Snapshots of full size, each by a reader of its own, of what all see.
-    init(of directory: BridgeDirectory, from horizon: Horizon, viewport: SharedViewport) {
+    init(of directory: BridgeDirectory, from horizon: Horizon, view: SharedView) {
         self.init {
             // While there are no viewers, the sender learns late of a new horizon.
             [horizon.instant, try? BridgeInspection(directory).horizon].compactMap(\.self).max()
         } picture: {
             do {
                 var reader = try FrameReader(directory: directory)
-                let picture = try BridgePicture(&reader, in: directory.path, viewport: viewport.current)
+                let picture = try BridgePicture(&reader, in: directory.path, viewport: view.viewport)
                 let png = try PNGFile.bytes(rgb: picture.rgb, size: picture.size)
                 return .success(WebService.Snapshot(png: png, captureTime: picture.capturedAt))
             } catch {
@@ -51,6 +51,6 @@ extension WebService.SnapshotSource {
                 return .failure(WebService.SnapshotFailure(sentence))
             }
         }
-        changedAt = { viewport.changedAt }
+        changedAt = { view.changedAt }
     }
 }

@@ -37,6 +37,7 @@ struct Attach: ParsableCommand, SenderCommand {
     @OptionGroup var sending: SenderOptions
     @OptionGroup var entry: AcceptOptions
     @OptionGroup var talk: TalkOptions
+    @OptionGroup(title: "Options for commands of viewers") var desktop: DesktopOptions
     @OptionGroup(title: "Options of web") var web: WebOptions
     @OptionGroup(title: "Options of room+, whip+, cmaf+ and janus+") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of room+") var room: RoomOptions
@@ -93,7 +94,8 @@ struct Attach: ParsableCommand, SenderCommand {
             }
             return
         }
-        let settings = try settings
+        var settings = try settings
+        try settings.desktop.markWindows()
         Secret.Variable.removeAll()
         try settings.run()
     }

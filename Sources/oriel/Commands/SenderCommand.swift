@@ -8,6 +8,7 @@ protocol SenderCommand {
     var video: VideoOptions { get }
     var entry: AcceptOptions { get }
     var talk: TalkOptions { get }
+    var desktop: DesktopOptions { get }
     var web: WebOptions { get }
     var joined: JoinedCallOptions { get }
     var room: RoomOptions { get }
@@ -21,7 +22,8 @@ extension SenderCommand {
         settings.video = video.settings
         (settings.access.accept, settings.access.answerTimeout) = (entry.accept, entry.answerTimeout)
         (settings.access.viewersRecord, settings.access.lease) = (entry.viewersRecord, entry.lease?.seconds)
-        settings.access.viewersControl = entry.viewersControl
+        (settings.access.viewersControl, settings.access.showsPeople) = (entry.viewersControl, entry.viewersSeeNames)
+        (settings.desktop, settings.video.legibility) = (desktop.settings, desktop.legibility)
         (settings.talk.talkback, settings.talk.talkers) = (talk.talkback, talk.talkers)
         (settings.web, settings.credentials) = (try web.settings, joined.settings)
         (settings.introduction.name, settings.introduction.note) = (room.name, room.note)

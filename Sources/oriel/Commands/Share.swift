@@ -39,6 +39,7 @@ struct Share: ParsableCommand, SenderCommand {
     @OptionGroup(title: "Sound options") var sound: SoundOptions
     @OptionGroup var entry: AcceptOptions
     @OptionGroup var talk: TalkOptions
+    @OptionGroup(title: "Options for commands of viewers") var desktop: DesktopOptions
     @OptionGroup(title: "Web options") var web: WebOptions
     @OptionGroup(title: "Options of --also") var joined: JoinedCallOptions
     @OptionGroup(title: "Options of --also") var room: RoomOptions
@@ -66,6 +67,8 @@ struct Share: ParsableCommand, SenderCommand {
         if try directory.hasWriter() {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
+        var settings = try settings
+        try settings.desktop.markWindows()
         let supervisor = Supervisor(
             capture: try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
             sender: try SupervisedProcess("sender", "attach", settings),
@@ -100,6 +103,7 @@ struct Share: ParsableCommand, SenderCommand {
             var settings = try settings(for: calls)
             settings.framesPerSecond = min(source.fps, 60)
             settings.conduct.offersSound = sound.isHeard
+            settings.desktop.display = source.display
             return settings
         }
     }

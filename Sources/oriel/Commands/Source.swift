@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 import FrameBridge
 import X11Capture
 
@@ -9,8 +10,21 @@ struct Source: ParsableCommand {
         discussion: "Viewers stay connected."
     )
 
+    @Argument(help: ArgumentHelp("A source of --allow-source by its name, or the next one.", valueName: "next|name"))
+    var named: String?
+
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SourceChoice
+    @OptionGroup var sender: SenderChoice
 
-    func run() throws { try CaptureControl.ask(broadcast, for: .show(choice.source().words)) }
+    func validate() throws {
+        if named != nil, !choice.isEmpty {
+            throw ValidationError("a name excludes --monitor, --region and --window.")
+        }
+    }
+
+    func run() throws {
+        guard let named else { return try CaptureControl.ask(broadcast, for: .show(choice.source().words)) }
+        try sender.perform(.source(named), of: broadcast) { $0.source != nil }
+    }
 }

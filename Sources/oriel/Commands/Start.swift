@@ -95,7 +95,7 @@ struct SourceOptions: ParsableArguments {
 
     func settings(of broadcast: BroadcastOptions) throws -> CaptureProcessSettings {
         var settings = CaptureProcessSettings(of: try broadcast.path)
-        (settings.display, settings.source) = (display, try choice.source().words)
+        (settings.display, settings.source) = (display, try choice.source(on: display).words)
         (settings.framesPerSecond, settings.drawsPointer, settings.storage) = (fps, cursor, bridge)
         return settings
     }
@@ -115,9 +115,14 @@ struct SourceChoice: ParsableArguments {
     )
     var window: UInt32?
 
+    @Flag(help: "Choose on the screen: click a window, drag a region, or press m for a monitor; Escape gives up.")
+    var pick = false
+
+    var isEmpty: Bool { monitor == nil && region == nil && window == nil && !pick }
+
     func validate() throws {
-        if [monitor != nil, region != nil, window != nil].count(where: { $0 }) > 1 {
-            throw ValidationError("--monitor, --region and --window exclude each other.")
+        if [monitor != nil, region != nil, window != nil, pick].count(where: { $0 }) > 1 {
+            throw ValidationError("--monitor, --region, --window and --pick exclude each other.")
         }
         if monitor?.isEmpty ?? false {
             throw ValidationError("--monitor needs the name of a monitor: \"oriel list\" shows them.")
@@ -136,7 +141,12 @@ struct SourceChoice: ParsableArguments {
         return id
     }
 
-    func source() throws(X11Error) -> CaptureSource {
+    /// - Parameter display: nil for the one that DISPLAY names.
+    func source(on display: String? = nil) throws -> CaptureSource {
+        if pick {
+            var picker = try SourcePicker(on: display)
+            return try picker.source()
+        }
         if let monitor { return .monitor(monitor) }
         if let region { return .region(try PixelRect(geometry: region)) }
         return window.map { .window($0) } ?? .screen

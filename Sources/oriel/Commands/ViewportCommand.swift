@@ -1,6 +1,8 @@
 import ArgumentParser
 import Control
 import FrameBridge
+import Helpers
+import Pixels
 
 struct ViewportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,13 +18,37 @@ struct ViewportCommand: ParsableCommand {
         ),
         transform: { try ShownPart(parsing: $0) }
     )
-    var part: ShownPart
+    var part: ShownPart?
+
+    @Flag(help: "Drag the part on the screen; Escape gives up.")
+    var pick = false
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup var choice: SenderChoice
 
+    func validate() throws {
+        if (part != nil) == pick { throw ValidationError("give a part, off, or --pick.") }
+    }
+
     func run() throws {
-        try Senders(of: broadcast.directory()).ask(choice.pid, for: .command(.viewport(part.viewport)))
+        let directory = try broadcast.directory()
+        let viewport = try part.map(\.viewport) ?? Self.pick(in: directory)
+        try Senders(of: directory).ask(choice.pid, for: .command(.viewport(viewport)))
+    }
+
+    /// A part of what is shared, in its pixels.
+    private static func pick(in directory: BridgeDirectory) throws -> Viewport {
+        guard let source = try BridgeInspection(directory).latest?.source else {
+            throw Failure(.tryAgain, "there is no picture in \(directory.path) yet: try again")
+        }
+        var picker = try SourcePicker(on: nil)
+        let shared = PixelRect(x: source.x, y: source.y, width: source.width, height: source.height)
+        guard let part = try picker.region().intersection(shared)?.moved(x: -shared.x, y: -shared.y),
+            let viewport = Viewport([part.x, part.y, part.x + part.width, part.y + part.height])
+        else {
+            throw Failure(.failed, "drag a part of what is shared, at least 64 by 36")
+        }
+        return viewport
     }
 }
 

@@ -20,8 +20,11 @@ struct AcceptOptions: ParsableArguments {
     @Flag(help: "Viewers may begin clips and replays of recorders that run, and change what makes a clip.")
     var viewersRecord = false
 
-    @Flag(help: "Viewers may change what all see: the part of the screen.")
+    @Flag(help: "Viewers may command: choose the picture for all, point at something, and send messages to you.")
     var viewersControl = false
+
+    @Flag(help: "Viewers see the names of all who look in.")
+    var viewersSeeNames = false
 
     @Option(
         help: ArgumentHelp(

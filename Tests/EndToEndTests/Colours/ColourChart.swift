@@ -59,6 +59,28 @@ struct ColourChart {
         }
     }
 
+    /// What is seen of it in a part of the screen that fills a picture, so many times as large. A ramp that is cut is left out.
+    func magnified(x: Int, y: Int, width: Int, height: Int, by factor: Int) -> ColourChart {
+        func seen(_ area: Area) -> Area? {
+            let (left, top) = (max(area.x, x), max(area.y, y))
+            let (right, bottom) = (min(area.x + area.width, x + width), min(area.y + area.height, y + height))
+            guard left < right, top < bottom else { return nil }
+            return Area(
+                x: (left - x) * factor,
+                y: (top - y) * factor,
+                width: (right - left) * factor,
+                height: (bottom - top) * factor
+            )
+        }
+        var part = self
+        part.flats = flats.compactMap { flat in seen(flat.area).map { ($0, flat.colour) } }
+        part.ramps = ramps.compactMap { ramp in
+            guard x <= ramp.area.x, ramp.area.x + ramp.area.width <= x + width else { return nil }
+            return seen(ramp.area).flatMap { $0.height >= 16 ? ($0, ramp.from, ramp.to) : nil }
+        }
+        return part
+    }
+
     /// How far a picture is from the flat areas, of 255, in the channel that is farthest.
     struct Distance: CustomStringConvertible {
         /// Of an area's mean colour, at the most.

@@ -22,14 +22,17 @@ enum Conversion {
 /// Waits until a viewer shows what the chart has on the screen: flat areas in the mean, their pixels, and ramps, in each
 /// channel.
 ///
-/// - Parameter chart: a workload that stands still.
+/// - Parameters:
+///   - chart: a workload that stands still.
+///   - part: what of it is seen.
 func waitForColours(
     of chart: Subprocess,
     _ codec: String,
     by conversion: Conversion = .exact,
+    through part: (ColourChart) -> ColourChart = { $0 },
     _ picture: () throws -> RGBPicture?
 ) throws {
-    let wanted = try #require(ColourChart(chart))
+    let wanted = part(try #require(ColourChart(chart)))
     var seen = "no picture"
     do {
         try wait(until: "the colours are those of the screen") {

@@ -33,6 +33,23 @@ extension Colours {
             counter.stop()
         }
 
+        /// A part of the screen that is shown to all, twice as large.
+        @Test(arguments: ["vp8", "vp9", "av1"]) func aPartHasItsColours(codec: String) throws {
+            let web = try WebBroadcast("--codec", codec)
+            let chart = try stillChart(on: web.server)
+            let browser = try web.open(.chromium)
+            try browser.wait(forState: "live")
+            for (x, y) in [(320, 180), (0, 0), (640, 360)] {
+                #expect(try web.broadcast.run("viewport", "\(x),\(y),\(x + 640),\(y + 360)").code == 0)
+                try waitForColours(of: chart, codec) { whole in
+                    whole.magnified(x: x, y: y, width: 640, height: 360, by: 2)
+                } _: {
+                    try browser.picture()
+                }
+            }
+            chart.stop()
+        }
+
         /// libwebrtc, ffmpeg's decoder behind aiortc, and GStreamer, each with its own conversion.
         @Test(
             arguments: [

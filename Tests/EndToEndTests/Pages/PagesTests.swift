@@ -7,7 +7,10 @@ import Testing
 struct PagesTests {
     private static let pages =
         ["README.md"]
-        + ["access", "bridge", "browsers", "calls", "commands", "events", "networks", "recording", "security", "sound"]
+        + [
+            "access", "bridge", "browsers", "calls", "commands", "control", "events", "networks", "recording",
+            "security", "sound",
+        ]
         .map {
             "docs/\($0).md"
         }

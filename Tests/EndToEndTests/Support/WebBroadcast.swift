@@ -18,10 +18,15 @@ final class WebBroadcast {
         try self.init(over: network, arguments)
     }
 
-    init(over network: Network?, _ arguments: [String]) throws {
+    /// - Parameter server: of 1280x720; nil for one of its own.
+    convenience init(on server: XServer, _ arguments: String...) throws {
+        try self.init(over: nil, on: server, arguments)
+    }
+
+    init(over network: Network?, on server: XServer? = nil, _ arguments: [String]) throws {
         self.network = try network ?? Network()
-        server = try XServer(.virtual(width: 1280, height: 720))
-        broadcast = try Broadcast(on: server.display)
+        self.server = try server ?? XServer(.virtual(width: 1280, height: 720))
+        broadcast = try Broadcast(on: self.server.display)
         capture = try broadcast.start("--no-cursor")
         self.arguments = arguments
         sender = try Self.attach(broadcast, self.network, arguments)
@@ -34,7 +39,8 @@ final class WebBroadcast {
 
     private static func attach(_ broadcast: Broadcast, _ network: Network, _ arguments: [String]) throws -> Subprocess {
         let command = [Programs.oriel, "attach", "web", "--dir", broadcast.directory] + arguments
-        let sender = try Subprocess(network.atSender(command), environment: ["ORIEL_TOKEN": token])
+        let environment = ["ORIEL_TOKEN": token, "DISPLAY": broadcast.display]
+        let sender = try Subprocess(network.atSender(command), environment: environment)
         try sender.wait(until: "the sender serves") { sender.outputLines.contains { $0.hasPrefix("http") } }
         return sender
     }

@@ -86,7 +86,7 @@ extension Watch {
                 """
             #expect(try browser.evaluate(command, as: Int.self) == 204)
             try wait(until: "the whole is sharp again") { try sharpness(wholeLuma) >= 38 }
-            #expect(try !web.broadcast.run("status", "--json").output.contains("\"viewport\""))
+            #expect(try !web.broadcast.run("status", "--json").output.contains("\"viewport\":["))
             let events = try String(decoding: contents(of: folder.file("events")), as: UTF8.self)
             #expect(
                 events.contains("\"event\":\"commanded\"") && events.contains("viewport 320,180,960,540"),
@@ -110,7 +110,7 @@ extension Watch {
                 #expect(result.code == Int32(code) && result.errorOutput.contains(sentence), "\(part): \(result)")
                 #expect(result.errorOutput.split(whereSeparator: \.isNewline).count == 1, "\(result)")
             }
-            #expect(try !web.broadcast.run("status", "--json").output.contains("\"viewport\""))
+            #expect(try !web.broadcast.run("status", "--json").output.contains("\"viewport\":["))
         }
     }
 }

@@ -1,5 +1,6 @@
 // The buttons and keys, and their panels.
 
+import { isPointing, setUpCommands, stopPointing, toggleCommands } from './command.js';
 import { keep } from './record.js';
 import { Refusal } from './sender.js';
 import { listSpeakers, toggleSound } from './sound.js';
@@ -11,16 +12,22 @@ const root = document.documentElement;
 const $ = id => document.getElementById(id);
 const stage = $('stage'), video = $('video'), controls = $('controls');
 
-/// The page's functions for the controls: `say`, `request`, `stats`, `link` and `viewers`.
+/// The page's functions for the controls: `say`, `request`, `stats`, `link`, `leaseLeft`, `people` and `viewers`.
 let page;
 
 export function setUpControls(itsPage) {
   page = itsPage;
+  setUpCommands({ attempt, say: page.say });
 }
 
 const press = (id, pressed) => $(id).setAttribute('aria-pressed', pressed);
-const panels = { statistics: $('panel'), devices: $('device-panel') };
+const panels = { statistics: $('panel'), devices: $('device-panel'), command: $('command-panel') };
 const expand = id => $(id).setAttribute('aria-expanded', !panels[id].hidden);
+
+function close(id) {
+  panels[id].hidden = true;
+  expand(id);
+}
 
 const actions = {
   scale: toggleActualSize,
@@ -36,7 +43,7 @@ const actions = {
   statistics() {
     const shown = toggleStatistics(async () => {
       const [stats, link] = await Promise.all([page.stats(), page.link()]);
-      return { ...stats, ...link, viewers: page.viewers() };
+      return { ...stats, ...link, viewers: page.viewers(), people: page.people(), leaseLeft: page.leaseLeft() };
     });
     expand('statistics');
     return shown;
@@ -46,9 +53,15 @@ const actions = {
   async devices() {
     panels.devices.hidden = !panels.devices.hidden;
     expand('devices');
+    close('command');
     if (panels.devices.hidden) return;
     const devices = await navigator.mediaDevices?.enumerateDevices() ?? [];
     await Promise.all([listSpeakers(devices), listMicrophones(devices)]);
+  },
+  command() {
+    close('devices');
+    toggleCommands();
+    expand('command');
   },
   async keep() { page.say(await keep()); },
   async snapshot() {
@@ -61,18 +74,23 @@ const actions = {
   },
 };
 
-async function perform(action) {
+const perform = action => attempt(actions[action]);
+
+async function attempt(action) {
   try {
-    await actions[action]();
+    await action();
   } catch (failure) {
     page.say(failure instanceof Refusal && failure.message || 'That did not work.');
   }
 }
 
-const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot', r: 'keep', m: 'sound', t: 'talk' };
+const keys = { 1: 'scale', f: 'fullscreen', p: 'pip', s: 'statistics', c: 'snapshot', r: 'keep', m: 'sound', o: 'command', t: 'talk' };
 addEventListener('keydown', event => {
   const action = keys[event.key.toLowerCase()];
-  if (event.key === 'Escape') closePanels();
+  if (event.key === 'Escape') {
+    closePanels();
+    stopPointing();
+  }
   if (event.target.closest?.('input, select, [role=alertdialog]') || event.ctrlKey || event.metaKey || event.altKey) return;
   if (action && !$(action).hidden && !event.repeat) perform(action);
   else if (zoomByKey(event)) event.preventDefault();
@@ -87,7 +105,7 @@ function closePanels() {
 }
 
 for (const button of controls.children) button.onclick = () => perform(button.id);
-stage.ondblclick = () => { if (!touched) perform('fullscreen'); };
+stage.ondblclick = () => { if (!touched && !isPointing()) perform('fullscreen'); };
 
 $('pip').hidden = !document.pictureInPictureEnabled;
 document.onfullscreenchange = () => press('fullscreen', document.fullscreenElement !== null);
@@ -113,7 +131,7 @@ addEventListener('pointermove', event => {
   stir();
 });
 stage.onpointerup = event => {
-  if (event.pointerType !== 'touch' || isPinching()) return;
+  if (event.pointerType !== 'touch' || isPinching() || isPointing()) return;
   touched = true;
   const idle = 'idle' in root.dataset;
   stir();

@@ -1,6 +1,7 @@
 // Watches a broadcast. One turn of `watch` is one session with the picture, and streams of events about the broadcast.
 // When the session breaks, or the sender no longer knows it, the turn ends, and the next one begins a little later.
 
+import { findCommands, noteView } from './command.js';
 import { setUpControls } from './controls.js';
 import { goesOn } from './doubt.js';
 import { setUpKnock } from './knock.js';
@@ -50,7 +51,7 @@ const waits = ['denied', 'kicked', 'knocking', 'lease_expired', 'link_taken', 'n
 const stops = [...waits, 'unable', 'busy', 'no_relay', 'asking'];
 const reasons = [...waits, 'unable', 'busy', 'no_relay', 'ended'];      // the reasons for no picture; no remark hides these
 let source = null;          // the state of the broadcast itself, from the events
-let viewers = null;
+let viewers = null, people = null;       // how many look in, and their names where viewers see these
 let seen = false;           // whether there ever was a picture
 let said = null;            // a passing remark in place of the sentence, until the state changes
 let hush;
@@ -60,9 +61,10 @@ function hear(event) {
   const shows = state => state === 'active' || state === 'paused';
   if (source && !shows(source) && shows(event.state) && !waits.includes(link)) wake();
   source = event.state;
-  viewers = event.viewers;
+  ({ viewers, people } = event);
   noteRecorders(event, sender);
   noteTalk(event.talk);
+  noteView(event);
   render();
 }
 
@@ -145,7 +147,11 @@ async function heed(leaving, failure) {
 /// The picture, and the events as soon as the token is known to be right. Both end only by throwing.
 function attend(session, signal) {
   const joining = session.join();
-  joining.then(() => { if (!session.left) beginLease(session); }, () => {});
+  joining.then(() => {
+    if (session.left) return;
+    beginLease(session);
+    findCommands(session);
+  }, () => {});
   const admitted = joining.catch(failure => { if (isDenied(failure)) throw failure; });
   return [joining.then(() => session.run()), admitted.then(() => followEvents(session, signal))];
 }
@@ -307,7 +313,13 @@ setInterval(() => {
 
 const stats = () => session.stats();
 
-setUpControls({ say, request: path => sender.request(path), stats, link: () => session?.link(), viewers: () => viewers });
+setUpControls({
+  say, stats, leaseLeft,
+  request: path => sender.request(path),
+  link: () => session?.link(),
+  viewers: () => viewers,
+  people: () => people,
+});
 
 window.oriel = {
   get state() { return root.dataset.state; },

@@ -207,6 +207,13 @@ export class Session {
     return (await within(10_000, this.sender.request(`${this.resource}/lease`, request))).json();
   }
 
+  /// Has something done that all see, or the person who shares.
+  async command(command) {
+    if (!this.resource) throw new Error('The connection is lost.');
+    const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(command) };
+    await within(10_000, this.sender.request(`${this.resource}/command`, request));
+  }
+
   stopTalking() {
     if (!this.resource) return;
     this.stopping = this.sender.request(`${this.resource}/talk`, { method: 'DELETE' }).catch(() => {});

@@ -30,6 +30,8 @@ const more = {
   'Sound loss': s => percent(s.soundLossRatio),
   'Concealed': s => percent(s.soundConcealedRatio),
   'Viewers': s => s.viewers ?? '–',
+  'Here': s => s.people?.join(', ') || '–',
+  'Time left': s => unit(s.leaseLeft, 's'),
 };
 
 function addRow(list, name) {

@@ -39,6 +39,17 @@ function zoom(wanted, from = center(), to = from) {
   if (size !== 'fit') stage.scrollTo(point.x * scale() - to.x, point.y * scale() - to.y);
 }
 
+/// The part of the picture that is seen: its first and last corner, each from 0 to 1.
+export function seenPart() {
+  if (!full.width) return { from: { x: 0, y: 0 }, to: { x: 1, y: 1 } };
+  const { x, y } = origin(), [width, height] = [full.width * scale(), full.height * scale()];
+  const at = (wanted, begin, length) => Math.min(1, Math.max(0, (wanted - begin) / length));
+  return {
+    from: { x: at(0, x, width), y: at(0, y, height) },
+    to: { x: at(stage.clientWidth, x, width), y: at(stage.clientHeight, y, height) },
+  };
+}
+
 function resize() {
   if (video.videoWidth > full.width) full = { width: video.videoWidth, height: video.videoHeight };
   const fits = size === 'fit' || !full.width;
@@ -49,7 +60,7 @@ function resize() {
   $('scale').setAttribute('aria-pressed', size === 'actual');
 }
 
-function fit() {
+export function fit() {
   size = 'fit';
   resize();
 }
@@ -121,7 +132,7 @@ stage.addEventListener('touchend', event => {
   const isSecond = isTap && lastTap && at - lastTap.at < twoTaps.longest && distance(lastTap, { x, y }) < twoTaps.farthest;
   lastTap = isTap && !isSecond ? { x, y, at } : null;
   touch = pinch = null;
-  if (!isSecond) return;
+  if (!isSecond || 'pointing' in root.dataset) return;
   if (event.cancelable) event.preventDefault();
   if (size === 'fit') zoom(2.5 * fitting(), { x, y });
   else fit();
