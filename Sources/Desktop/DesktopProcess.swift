@@ -79,11 +79,10 @@ package final class DesktopProcess {
         let authority = getenv("XAUTHORITY").map { String(cString: $0) } ?? home.map { "\($0)/.Xauthority" }
         let files = [authority].compactMap(\.self).filter { access($0, F_OK) == 0 }
         let display = task.display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
-        let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
         var sandbox = Sandbox(
             writable: directory.path,
             readable: notifySend.files + files,
-            socketFamilies: display.isEmpty || isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
+            socketFamilies: Sandbox.socketFamilies(reaching: display)
         )
         sandbox.startsPrograms = true
         return sandbox

@@ -132,6 +132,12 @@ package struct Sandbox: Sendable {
 }
 
 extension Sandbox {
+    /// Those by which an X server is reached: Unix sockets, and the network if the display names a host.
+    package static func socketFamilies(reaching display: String) -> [Int32] {
+        let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
+        return display.isEmpty || isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
+    }
+
     package init(writable: String?, readable: [String]?, socketFamilies: [Int32]) {
         (self.writable, self.readable, self.socketFamilies) = (writable, readable, socketFamilies)
     }

@@ -4,7 +4,7 @@ import Posix
 
 /// The sounds of this machine that can be played to its user: of the user, of the machine, and of the system (XDG Sound Theme
 /// Specification, "sounds" in the data folders).
-struct InstalledSounds: Equatable, Sendable {
+struct InstalledSounds: Sendable {
     private static let endings: Set = ["wav", "oga", "ogg", "flac"]
     private static let mostCharacters = 48
     /// Themes are folders of folders.
@@ -36,6 +36,4 @@ struct InstalledSounds: Equatable, Sendable {
             }
         }
     }
-
-    static func == (one: Self, other: Self) -> Bool { one.all.map(\.path) == other.all.map(\.path) }
 }

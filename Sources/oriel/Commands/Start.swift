@@ -62,9 +62,11 @@ extension CaptureProcessSettings {
     /// Allows Unix sockets for the X server, and the network only if the display names a host.
     private func sandbox(_ folder: String) -> Sandbox {
         let display = display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
-        let isLocal = [":", "unix:", "unix/", "/"].contains { display.hasPrefix($0) }
-        let families = isLocal ? [AF_UNIX] : [AF_UNIX, AF_INET, AF_INET6]
-        var sandbox = Sandbox(writable: folder, readable: [], socketFamilies: families)
+        var sandbox = Sandbox(
+            writable: folder,
+            readable: [],
+            socketFamilies: Sandbox.socketFamilies(reaching: display)
+        )
         sandbox.sharesSegments = true
         return sandbox
     }
