@@ -163,6 +163,7 @@ import Testing
         ("/time.js", "text/javascript"),
         ("/statistics.js", "text/javascript"), ("/sound.js", "text/javascript"), ("/talk.js", "text/javascript"),
         ("/record.js", "text/javascript"), ("/lease.js", "text/javascript"), ("/zoom.js", "text/javascript"),
+        ("/follow.js", "text/javascript"),
         ("/command.js", "text/javascript"),
         ("/icon.svg", "image/svg+xml"),
         ("/?query", "text/html"),

@@ -31,6 +31,7 @@ enum WebPage {
         case "/record.js": file(PackageResources.record_js, "text/javascript")
         case "/command.js": file(PackageResources.command_js, "text/javascript")
         case "/zoom.js": file(PackageResources.zoom_js, "text/javascript")
+        case "/follow.js": file(PackageResources.follow_js, "text/javascript")
         case "/lease.js": file(PackageResources.lease_js, "text/javascript")
         case "/icon.svg": file(PackageResources.icon_svg, "image/svg+xml")
         default: nil

@@ -23,11 +23,19 @@ final class WebBroadcast {
         try self.init(over: nil, on: server, arguments)
     }
 
-    init(over network: Network?, on server: XServer? = nil, _ arguments: [String]) throws {
+    /// One that shows the pointer.
+    static func withPointer() throws -> WebBroadcast { try WebBroadcast(over: nil, capturing: [], []) }
+
+    init(
+        over network: Network?,
+        on server: XServer? = nil,
+        capturing options: [String] = ["--no-cursor"],
+        _ arguments: [String]
+    ) throws {
         self.network = try network ?? Network()
         self.server = try server ?? XServer(.virtual(width: 1280, height: 720))
         broadcast = try Broadcast(on: self.server.display)
-        capture = try broadcast.start("--no-cursor")
+        capture = try broadcast.start(options)
         self.arguments = arguments
         sender = try Self.attach(broadcast, self.network, arguments)
     }

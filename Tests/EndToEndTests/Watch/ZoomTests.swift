@@ -1,3 +1,4 @@
+import Posix
 import TestSupport
 import Testing
 
@@ -101,32 +102,42 @@ extension Watch {
             #expect(try !isZoomed(browser))
         }
 
+        private func touch(
+            _ browser: Browser,
+            _ kind: String,
+            _ fingers: [(Int, Int)],
+            lifted: [(Int, Int)] = []
+        ) throws {
+            func list(_ fingers: [(Int, Int)]) -> String {
+                let touches = fingers.enumerated().map { number, finger in
+                    "new Touch({ identifier: \(number), target: stage, clientX: \(finger.0), clientY: \(finger.1) })"
+                }
+                return "[\(touches.joined(separator: ", "))]"
+            }
+            let parts =
+                "touches: \(list(fingers)), changedTouches: \(list(lifted + fingers)), bubbles: true, cancelable: true"
+            try run(
+                browser,
+                "const stage = document.getElementById('stage'); stage.dispatchEvent(new TouchEvent('\(kind)', { \(parts) }))"
+            )
+        }
+
+        private func pinch(_ browser: Browser) throws {
+            try touch(browser, "touchstart", [(250, 200), (350, 200)])
+            try touch(browser, "touchmove", [(200, 200), (400, 200)])
+            try touch(browser, "touchend", [], lifted: [(200, 200)])
+        }
+
         /// Firefox has no touch events where there is no touch screen.
         @Test func fingersDoTheSame() throws {
             let web = try WebBroadcast()
             let browser = try open(.chromium, web)
-            func touch(_ kind: String, _ fingers: [(Int, Int)], lifted: [(Int, Int)] = []) throws {
-                func list(_ fingers: [(Int, Int)]) -> String {
-                    let touches = fingers.enumerated().map { number, finger in
-                        "new Touch({ identifier: \(number), target: stage, clientX: \(finger.0), clientY: \(finger.1) })"
-                    }
-                    return "[\(touches.joined(separator: ", "))]"
-                }
-                let parts =
-                    "touches: \(list(fingers)), changedTouches: \(list(lifted + fingers)), bubbles: true, cancelable: true"
-                try run(
-                    browser,
-                    "const stage = document.getElementById('stage'); stage.dispatchEvent(new TouchEvent('\(kind)', { \(parts) }))"
-                )
-            }
-            try touch("touchstart", [(250, 200), (350, 200)])
-            try touch("touchmove", [(200, 200), (400, 200)])
+            try pinch(browser)
             #expect(try isZoomed(browser))
             #expect(try abs(place(browser).width - 2000) < 30)
-            try touch("touchend", [], lifted: [(200, 200)])
             func tap() throws {
-                try touch("touchstart", [(300, 200)])
-                try touch("touchend", [], lifted: [(300, 200)])
+                try touch(browser, "touchstart", [(300, 200)])
+                try touch(browser, "touchend", [], lifted: [(300, 200)])
             }
             // Both within 300 ms, unless the machine is busy.
             try wait(until: "two taps show all of it") {
@@ -140,6 +151,40 @@ extension Watch {
                 return try isZoomed(browser)
             }
             #expect(try abs(place(browser).width - 2500) < 30)
+        }
+
+        /// A caret and a clock are no pointer, and a viewer who moves the picture wants it there.
+        @Test func aPictureThatFingersMadeLargerFollowsThePointer() throws {
+            let web = try WebBroadcast.withPointer()
+            let display = ["env", "DISPLAY=\(web.server.display)"]
+            let clock = try Subprocess(
+                display + ["xclock", "-digital", "-strftime", "%H:%M:%S", "-update", "1", "-geometry", "+1000+600"]
+            )
+            let terminal = try Subprocess(
+                display + ["xterm", "-bc", "-geometry", "20x5+60+40", "-e", "sleep", "1000"]
+            )
+            let browser = try open(.chromium, web)
+            try pinch(browser)
+            let before = try place(browser)
+            /// The places that are seen in the next four seconds.
+            func places() throws -> [Place] {
+                try (0..<20).map { _ in
+                    MonotonicClock.sleep(for: .milliseconds(200))
+                    return try place(browser)
+                }
+            }
+            #expect(try places().allSatisfy { $0.x == before.x && $0.y == before.y })
+            let pointer = try draw("pointer", on: web.server)
+            try wait(until: "it goes to the right") { try place(browser).x > before.x + 0.1 }
+            try wait(until: "it goes down") { try place(browser).y > before.y + 0.1 }
+            try wait(until: "it goes back") { try place(browser).x < before.x + 0.1 }
+            try touch(browser, "touchstart", [(300, 200)])
+            try touch(browser, "touchmove", [(280, 200)])
+            try touch(browser, "touchend", [], lifted: [(280, 200)])
+            // What has begun to move comes to rest.
+            let rest = try places().last!
+            #expect(try places().allSatisfy { $0.x == rest.x && $0.y == rest.y })
+            for process in [clock, terminal, pointer] { process.stop() }
         }
     }
 }

@@ -1,5 +1,7 @@
 // The size of the picture in this window, which is the viewer's own affair: it fits, or is larger and moves.
 
+import { follow, stopFollowing } from './follow.js';
+
 const root = document.documentElement;
 const $ = id => document.getElementById(id);
 const stage = $('stage'), video = $('video');
@@ -50,6 +52,32 @@ export function seenPart() {
   };
 }
 
+// -- Following: the picture glides. Chromium's smooth scrolling does not move this stage.
+
+let glide = null;               // the animation's next frame
+
+/// Moves the picture so that a point of it, from 0 to 1, is in the middle, unless it is seen well already.
+function show(point) {
+  const { from, to } = seenPart();
+  const isWithin = axis => Math.abs(point[axis] - (from[axis] + to[axis]) / 2) < (to[axis] - from[axis]) * 0.4;
+  if (isWithin('x') && isWithin('y')) return;
+  const end = (part, whole, seen) => Math.max(0, Math.min(part * whole * scale() - seen / 2, whole * scale() - seen));
+  const left = end(point.x, full.width, stage.clientWidth), top = end(point.y, full.height, stage.clientHeight);
+  let x = stage.scrollLeft, y = stage.scrollTop;
+  const pace = matchMedia('(prefers-reduced-motion: reduce)').matches ? 1 : 0.2;
+  cancelAnimationFrame(glide);
+  glide = requestAnimationFrame(function step() {
+    [x, y] = [x + (left - x) * pace, y + (top - y) * pace];
+    stage.scrollTo(x, y);
+    if (Math.hypot(left - x, top - y) > 1) glide = requestAnimationFrame(step);
+  });
+}
+
+function stay() {
+  stopFollowing();
+  cancelAnimationFrame(glide);
+}
+
 function resize() {
   if (video.videoWidth > full.width) full = { width: video.videoWidth, height: video.videoHeight };
   const fits = size === 'fit' || !full.width;
@@ -58,6 +86,10 @@ function resize() {
   video.style.width = fits ? '' : `${full.width * scale()}px`;
   video.style.height = fits ? '' : `${full.height * scale()}px`;
   $('scale').setAttribute('aria-pressed', size === 'actual');
+  if (fits) {
+    stay();
+    isMoved = false;
+  }
 }
 
 export function fit() {
@@ -93,7 +125,10 @@ stage.addEventListener('wheel', event => {
   zoom(scale() * step ** steps, { x: event.clientX, y: event.clientY });
 }, { passive: false });
 
-// -- Fingers: two make the picture larger, one moves it, and two taps go there and back.
+// -- Fingers: two make the picture larger, one moves it, and two taps go there and back. A picture that fingers made larger follows the
+// pointer until one of them moves it.
+
+let isMoved = false;            // by a finger
 
 let pinch = null;               // where two fingers were last, and how far from each other
 let pinchedAt = -Infinity;
@@ -118,6 +153,11 @@ stage.addEventListener('touchstart', ({ touches, timeStamp }) => {
 }, { passive: true });
 
 stage.addEventListener('touchmove', event => {
+  const [{ clientX: x, clientY: y }] = event.touches;
+  if (size !== 'fit' && touch && distance(touch, { x, y }) >= tap.farthest) {
+    stay();
+    isMoved = true;
+  }
   if (!pinch || event.touches.length !== 2) return;
   event.preventDefault();
   const before = pinch;
@@ -131,11 +171,14 @@ stage.addEventListener('touchend', event => {
   const isTap = touch && at - touch.at < tap.longest && distance(touch, { x, y }) < tap.farthest;
   const isSecond = isTap && lastTap && at - lastTap.at < twoTaps.longest && distance(lastTap, { x, y }) < twoTaps.farthest;
   lastTap = isTap && !isSecond ? { x, y, at } : null;
+  const isPinch = pinch !== null;
   touch = pinch = null;
+  if (isPinch && size !== 'fit' && !isMoved) follow(show);
   if (!isSecond || 'pointing' in root.dataset) return;
   if (event.cancelable) event.preventDefault();
-  if (size === 'fit') zoom(2.5 * fitting(), { x, y });
-  else fit();
+  if (size !== 'fit') return fit();
+  zoom(2.5 * fitting(), { x, y });
+  follow(show);
 }, { passive: false });
 
 stage.addEventListener('touchcancel', () => { touch = pinch = lastTap = null; });
