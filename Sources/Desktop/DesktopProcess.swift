@@ -115,7 +115,7 @@ package final class DesktopProcess {
             switch try directory.ask(.show(source), until: deadline) {
             case .granted: return nil
             case .refused(let reason): return CommandRefusal("refused", reason)
-            case nil: return CommandRefusal("no_answer", "the capture process does not answer")
+            case nil: return CommandRefusal("no_answer", "the capture process does not answer: see \"oriel status\"")
             }
         } catch {
             return CommandRefusal("refused", "there is no broadcast")
@@ -132,7 +132,11 @@ package final class DesktopProcess {
             try SoundClient(of: directory).ask(for: .play(path: path), until: deadline)
             return nil
         } catch {
-            return CommandRefusal("no_sound", "there is no sound process that can play it")
+            if case .refused(let reason) = error { return CommandRefusal("no_sound", reason) }
+            return CommandRefusal(
+                "no_sound",
+                "there is no sound process that can play it: start one with \"oriel hear\""
+            )
         }
     }
 
@@ -148,7 +152,8 @@ package final class DesktopProcess {
 
     private func highlight(_ numbers: [Int]) -> CommandRefusal? {
         guard let ring = Highlight(numbers), let source = shownPart() else {
-            return CommandRefusal("outside", "nothing is shown there now")
+            let isPaused = (try? BridgeInspection(directory).liveness) == .live(.paused)
+            return CommandRefusal("outside", isPaused ? "the broadcast is paused" : "nothing is shown there now")
         }
         return onScreen { screen throws(PictureWindowError) in
             let place = PixelRect(x: source.x + ring.x, y: source.y + ring.y, width: ring.width, height: ring.height)

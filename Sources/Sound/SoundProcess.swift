@@ -84,9 +84,13 @@ package final class SoundProcess {
                 return .refused(reason: "\(error)")
             }
             requests.wake()
-            return .done()
+            if talk.waitForChime(until: MonotonicClock.now() + Self.chimePatience) { return .done() }
+            return .refused(reason: "no speakers play it: see whether a sound server runs")
         }
     }
+
+    /// The process at the desktop waits a little longer for its answer.
+    private static let chimePatience = Duration.seconds(1)
 
     /// Removes the text for a later process.
     package func forget() { lock.forget() }
@@ -128,6 +132,7 @@ package final class SoundProcess {
             }
             if let deadline = session.deadline, now >= deadline { handle(.woke) }
             moveSound(at: now)
+            if session.hasNoServer { talk.dropChime() }
             // An immediate failure is handled at once.
             loop.turn(until: inbox.isEmpty ? earliest(tickAt, session.deadline, mixer.deadline(at: now)) : now)
             handleInbox()

@@ -16,19 +16,22 @@ final class TalkMixer: Sendable {
         var sums: [Int32] = []
         var chime: Chime?
 
-        mutating func playChime(into sums: inout [Int32]) {
+        /// Returns whether it begins.
+        mutating func playChime(into sums: inout [Int32]) -> Bool {
             guard let playing = chime, playing.next < playing.samples.count, MonotonicClock.now() < playing.until else {
-                return
+                return false
             }
             let count = min(sums.count, playing.samples.count - playing.next)
             for index in 0..<count { sums[index] += Int32(playing.samples[playing.next + index]) }
             chime?.next += count
+            return !playing.hasBegun
         }
     }
 
     private struct Chime {
         let samples: [Int16]
         var next = 0
+        var hasBegun: Bool { next > 0 }
         /// What was not played by then is left out, as where there are no speakers.
         let until: Instant
     }
@@ -37,6 +40,8 @@ final class TalkMixer: Sendable {
     private static let chimePatience = Duration.seconds(2)
 
     private let state = Mutex(State())
+    /// Rung when a chime begins, or is given up.
+    private let chimeBell = Bell()
 
     func setGain(_ gain: Float) { state.withLock { $0.gain = gain } }
 
@@ -64,7 +69,7 @@ final class TalkMixer: Sendable {
 
     // MARK: - Chimes
 
-    /// Plays a sound beside the voices, in place of the one before. Any thread.
+    /// Plays a sound beside the voices, in place of the one before. Any thread; `waitForChime` tells whether it can be heard.
     ///
     /// - Parameter samples: one channel at 48 kHz.
     func ring(_ samples: [Int16], at now: Instant) {
@@ -78,6 +83,20 @@ final class TalkMixer: Sendable {
         withExtendedLifetime(former) {}
     }
 
+    /// Waits until the newest chime begins, or is given up. Any thread but the playing one.
+    ///
+    /// - Returns: false if it was given up.
+    func waitForChime(until deadline: Instant) -> Bool {
+        chimeBell.wait(until: deadline) { state.withLock { $0.chime?.hasBegun ?? true } }
+        return state.withLock { $0.chime != nil }
+    }
+
+    /// Gives a chime up that has not begun, as there are no speakers.
+    func dropChime() {
+        let dropped = state.withLock { state in state.chime?.hasBegun == false ? state.chime.take() : nil }
+        if dropped != nil { chimeBell.ring() }
+    }
+
     // MARK: - The playing thread
 
     /// Whether peers may speak, and whether one speaks or has just spoken.
@@ -86,16 +105,18 @@ final class TalkMixer: Sendable {
     }
 
     func play(into samples: UnsafeMutableBufferPointer<Int16>) {
-        state.withLock { state in
+        let isNewChime = state.withLock { state in
             var sums = state.sums
             state.sums = []
             sums.removeAll(keepingCapacity: true)
             sums += repeatElement(0, count: samples.count)
             for sender in state.streams.keys { state.streams[sender]!.play(into: &sums) }
-            state.playChime(into: &sums)
+            let isNew = state.playChime(into: &sums)
             for index in samples.indices { samples[index] = Int16(clamping: Int32(Float(sums[index]) * state.gain)) }
             state.sums = sums
+            return isNew
         }
+        if isNewChime { chimeBell.ring() }
     }
 
     /// The longest wait of samples in seconds, how often there was nothing to play in the middle of speech, and the

@@ -83,6 +83,9 @@ struct SoundSession {
         return deadline
     }
 
+    /// Whether no sound server can be had at present.
+    var hasNoServer: Bool { if case .awaited = server { true } else { false } }
+
     /// Whether any sound may be recorded now.
     var isHearing: Bool { wish.source != .none && !broadcast.isPaused && !mute.all }
 

@@ -55,8 +55,20 @@ extension Command {
             }
             #expect(try scene.broadcast.run("chime", "select", "2").code == 0)
             #expect(try scene.broadcast.run("chime", "list").output == "1  bell\n2  gong  for knocks\n")
+            #expect(try scene.broadcast.run("chime", "select", "bell").code == 0)
+            #expect(try scene.broadcast.run("chime", "list").output == "1  bell  for knocks\n2  gong\n")
+            #expect(try scene.broadcast.run("chime", "play", "gong").code == 0)
+            let unknown = try scene.broadcast.run("chime", "play", "horn")
+            #expect(
+                unknown.code == 1
+                    && unknown.errorOutput == "oriel: there is no sound \"horn\": see \"oriel chime list\"\n",
+                "\(unknown)"
+            )
             let refused = try scene.broadcast.run("chime", "play", "3")
-            #expect(refused.code == 1 && refused.errorOutput == "oriel: there is no sound 3\n", "\(refused)")
+            #expect(
+                refused.code == 1 && refused.errorOutput == "oriel: there is no sound 3: see the list\n",
+                "\(refused)"
+            )
             for words in [
                 ["play", "0"], ["play", "256"], ["play"], ["list", "1"], ["select", "-1"], ["stop", "1"],
             ] {
@@ -107,6 +119,19 @@ extension Command {
             usleep(4_000_000)
             #expect(try contents(of: told) == Array("knock name=Ann\n".utf8))
             knock.stop()
+            sender.stop()
+        }
+
+        /// The sound process has nothing to play it by.
+        @Test func aChimeWithoutASoundServerIsRefused() throws {
+            let scene = try SoundScene(
+                "--sound",
+                "none",
+                environment: ["XDG_DATA_HOME": data.path, "PULSE_SERVER": "unix:/nowhere"]
+            )
+            let sender = try attach(scene)
+            let refused = try scene.broadcast.run("chime", "play", "1")
+            #expect(refused.code == 1 && refused.errorOutput.contains("no speakers play it"), "\(refused)")
             sender.stop()
         }
 

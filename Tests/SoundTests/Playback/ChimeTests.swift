@@ -66,6 +66,20 @@ import Time
         #expect(play(mixer, 1) == [0])
     }
 
+    /// One that has begun is heard to its end.
+    @Test func itIsGivenUpWhereNothingPlays() {
+        let mixer = TalkMixer()
+        let now: Instant = MonotonicClock.now()
+        mixer.ring([1, 2, 3], at: now)
+        mixer.dropChime()
+        #expect(!mixer.waitForChime(until: now) && play(mixer, 1) == [0])
+        mixer.ring([1, 2, 3], at: now)
+        #expect(mixer.waitForChime(until: now), "it may still begin")
+        #expect(play(mixer, 1) == [1])
+        mixer.dropChime()
+        #expect(mixer.waitForChime(until: now + .seconds(60)) && play(mixer, 2) == [2, 3])
+    }
+
     /// A voice in the middle does not close the speakers before its end.
     @Test func aVoiceDoesNotShortenIt() {
         let mixer = TalkMixer()
