@@ -44,14 +44,23 @@ package struct Capabilities: Codable, Equatable, Sendable {
 
     package struct Choice: Codable, Equatable, Sendable {
         package let values: [String]
+        /// The present one.
+        package var selected: String?
 
-        package init(_ values: some Collection<some RawRepresentable<String>>) { self.values = values.map(\.rawValue) }
+        package init(
+            _ values: some Collection<some RawRepresentable<String>>,
+            selected: (some RawRepresentable<String>)? = Legibility?.none
+        ) {
+            (self.values, self.selected) = (values.map(\.rawValue), selected?.rawValue)
+        }
     }
 
     package struct Sources: Codable, Equatable, Sendable {
         package let names: [String]
+        /// The present one; absent while another source is shown.
+        package let selected: String?
 
-        package init(_ names: [String]) { self.names = names }
+        package init(_ names: [String], selected: String? = nil) { (self.names, self.selected) = (names, selected) }
     }
 
     package struct Ring: Codable, Equatable, Sendable {

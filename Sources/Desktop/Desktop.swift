@@ -70,6 +70,9 @@ package final class Desktop: Sendable {
         if let refusal { completion(refusal) } else { news.set() }
     }
 
+    /// Whether the process is gone, so that nothing can be ordered any more.
+    package var hasEnded: Bool { state.withLock(\.orders.hasEnded) }
+
     package func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

@@ -22,7 +22,7 @@ struct DesktopOrders {
     private var isFirstBegun = false
     private var waiting: [Int: (completion: CommandRefusal.Completion, until: Instant)] = [:]
     private var lastID = 0
-    private var hasEnded = false
+    private(set) var hasEnded = false
 
     init(_ task: DesktopTask) { add(task, of: nil) }
 

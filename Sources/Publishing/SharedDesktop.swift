@@ -17,22 +17,24 @@ struct SharedDesktop: Sendable {
     private let process: Desktop?
     private let hook: MessageHook?
     private let sounds: InstalledSounds
-    private let knocks: Knocks?
+    private let knockHook: MessageHook?
+    private let choices: Choices
 
-    /// What happens when somebody asks to look in.
-    private final class Knocks: Sendable {
+    /// What was chosen last.
+    private final class Choices: Sendable {
+        /// For knocks.
         let chime: Mutex<Int?>
-        let hook: MessageHook?
+        let frame: Mutex<StatusFrame>
 
-        init(_ chime: Int?, _ hook: MessageHook?) {
+        init(chime: Int?, frame: StatusFrame) {
             self.chime = Mutex(chime)
-            self.hook = hook
+            self.frame = Mutex(frame)
         }
     }
 
     private init() {
         (settings, shownSource, process, hook) = (DesktopSettings(), { nil }, nil, nil)
-        (sounds, knocks) = (InstalledSounds(in: []), nil)
+        (sounds, knockHook, choices) = (InstalledSounds(in: []), nil, Choices(chime: nil, frame: .off))
     }
 
     /// Starts the processes, before this one gives that up.
@@ -51,7 +53,7 @@ struct SharedDesktop: Sendable {
             sounds: sounds.all.map(\.path)
         )
         hook = try settings.program.map { try MessageHook($0) }
-        let knockHook = try settings.knockProgram.map { try MessageHook($0, seconds: settings.knockSeconds) }
+        knockHook = try settings.knockProgram.map { try MessageHook($0, seconds: settings.knockSeconds) }
         let index = settings.knockChime.flatMap { name in sounds.all.firstIndex { $0.name == name } }
         if let name = settings.knockChime, index == nil {
             let some = sounds.all.prefix(8).map(\.name).joined(separator: ", ")
@@ -61,7 +63,7 @@ struct SharedDesktop: Sendable {
                     + (some.isEmpty ? "there are none" : "choose one, such as \(some)")
             )
         }
-        knocks = Knocks(index.map { $0 + 1 }, knockHook)
+        choices = Choices(chime: index.map { $0 + 1 }, frame: settings.statusFrame)
     }
 
     /// Call it once the sandbox is closed.
@@ -86,7 +88,11 @@ struct SharedDesktop: Sendable {
             case .failure(let refusal): completion(refusal)
             }
         case .highlight(let highlight): process.order(.highlight(numbers: highlight.numbers), completion)
-        case .statusFrame(let frame): process.order(.frame(frame), completion)
+        case .statusFrame(let frame):
+            process.order(.frame(frame)) { [choices] refusal in
+                if refusal == nil { choices.frame.withLock { $0 = frame } }
+                completion(refusal)
+            }
         case .message(let text):
             process.order(.notify(title: who, text: "\(text)"))
             if let message = ServiceMessage("message", ["text": "\(text)"]) { _ = hook?.run(message, from: who) }
@@ -97,7 +103,7 @@ struct SharedDesktop: Sendable {
             process.order(.chime(number), completion)
         case .chime(.select(let number)):
             if let refusal = number.flatMap({ refusal(ofSound: $0) }) { return completion(refusal) }
-            knocks?.chime.withLock { $0 = number }
+            choices.chime.withLock { $0 = number }
             completion(nil)
         case .viewport, .legibility: completion(CommandRefusal("unsupported", "that is not about the desktop"))
         }
@@ -105,14 +111,14 @@ struct SharedDesktop: Sendable {
 
     /// Somebody asks to look in.
     func noteKnock(_ name: String) {
-        guard let knocks else { return }
-        if let number = knocks.chime.withLock(\.self) { process?.order(.chime(number)) }
+        if let number = choices.chime.withLock(\.self) { process?.order(.chime(number)) }
         let message = ServiceMessage("knock", ["name": name]) ?? ServiceMessage("knock", [:])
-        if let message { _ = knocks.hook?.run(message, from: name) }
+        if let message { _ = knockHook?.run(message, from: name) }
     }
 
     private func refusal(ofSound number: Int) -> CommandRefusal? {
-        sounds.all.indices.contains(number - 1) ? nil : CommandRefusal("unknown", "there is no sound \(number)")
+        sounds.all.indices.contains(number - 1)
+            ? nil : CommandRefusal("unknown", "there is no sound \(number): see the list")
     }
 
     /// Whether messages for a program reach one.
@@ -120,13 +126,16 @@ struct SharedDesktop: Sendable {
 
     /// Adds what can be done to the capabilities of the share.
     func describe(_ commands: inout Capabilities.Commands) {
-        guard process != nil else { return }
-        commands.highlight = Capabilities.Ring()
-        commands.statusFrame = Capabilities.Choice(StatusFrame.allCases)
-        if !settings.sources.isEmpty { commands.source = Capabilities.Sources(settings.sources.map(\.name)) }
         if hook != nil { commands.service = Capabilities.Service() }
+        guard let process, !process.hasEnded else { return }
+        commands.highlight = Capabilities.Ring()
+        commands.statusFrame = Capabilities.Choice(StatusFrame.allCases, selected: choices.frame.withLock(\.self))
+        if !settings.sources.isEmpty {
+            let selected = presentSource.map { settings.sources[$0].name }
+            commands.source = Capabilities.Sources(settings.sources.map(\.name), selected: selected)
+        }
         if !sounds.all.isEmpty {
-            commands.chime = Capabilities.Chimes(sounds.all.map(\.name), selected: knocks?.chime.withLock(\.self))
+            commands.chime = Capabilities.Chimes(sounds.all.map(\.name), selected: choices.chime.withLock(\.self))
         }
     }
 
@@ -141,9 +150,13 @@ struct SharedDesktop: Sendable {
             let names = sources.map { "\"\($0.name)\"" }.joined(separator: ", ")
             return .failure(CommandRefusal("unknown", "there is no such source: choose one of \(names)"))
         }
+        return .success(sources[presentSource.map { ($0 + 1) % sources.count } ?? 0])
+    }
+
+    /// Of the allowed sources, the one that is shown; nil for another one.
+    private var presentSource: Int? {
         // A window has a mark behind its number.
         let shown = shownSource() ?? ""
-        let present = sources.firstIndex { shown == $0.words || shown.hasPrefix("\($0.words) ") }
-        return .success(sources[present.map { ($0 + 1) % sources.count } ?? 0])
+        return settings.sources.firstIndex { shown == $0.words || shown.hasPrefix("\($0.words) ") }
     }
 }

@@ -82,6 +82,7 @@ extension SenderCommands {
         var capabilities = usual
         capabilities.may = (usual.talk == nil ? rights.subtracting(.talk) : rights).names
         capabilities.commands.viewport.source = screen().map { [$0.width, $0.height] }
+        capabilities.commands.legibility.selected = calls.sinks.view.legibility.rawValue
         desktop.describe(&capabilities.commands)
         return capabilities
     }

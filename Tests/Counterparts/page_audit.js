@@ -10,12 +10,25 @@
 
   // -- Room
 
+  /// Whether something else lies over the middle of a control, unless that is scrolled away, or no finger reaches it now.
+  const isCovered = control => {
+    if (getComputedStyle(control).pointerEvents === 'none') return false;
+    const { x, y, width, height } = control.getBoundingClientRect(), middle = [x + width / 2, y + height / 2];
+    for (let around = control.parentElement; around; around = around.parentElement) {
+      const box = around.getBoundingClientRect(), clips = getComputedStyle(around).overflowY !== 'visible';
+      if (clips && (middle[1] < box.top || middle[1] > box.bottom)) return false;
+    }
+    const top = document.elementFromPoint(...middle);
+    return top && !control.contains(top) && !top.contains(control);
+  };
+
   const isReached = element => isVisible(element) && !element.closest('[aria-hidden=true]');
   const controls = [...document.querySelectorAll('button, input, select, summary, a[href]')].filter(isReached);
   for (const control of controls) {
     const { width, height } = control.getBoundingClientRect();
     if (Math.min(width, height) < smallest) complaints.push(`${told(control)} is ${width} x ${height}`);
     if (!control.innerText.trim() && !control.labels?.[0]?.innerText.trim()) complaints.push(`${told(control)} has no word`);
+    if (isCovered(control)) complaints.push(`${told(control)} is covered`);
     if (control.tabIndex < 0) complaints.push(`${told(control)} is out of reach of the keyboard`);
   }
   if (document.documentElement.scrollWidth > innerWidth) complaints.push('the page is wider than the window');

@@ -1,3 +1,5 @@
+import Media
+
 // The text of `oriel status`. A sender may send any text, so it is shortened.
 
 extension Snapshot {
@@ -30,6 +32,7 @@ extension Snapshot {
         if let source = capture.source, let width = capture.width, let height = capture.height {
             parts.append("\(source), \(width)x\(height)")
         }
+        if capture.state == "dead" { parts.append("its capture process has died: start it again, and it goes on") }
         if let pid = capture.pid { parts.append("process \(pid)") }
         if capture.isLive {
             parts.append("\(capture.framesPublished) frames")
@@ -41,6 +44,14 @@ extension Snapshot {
             }
             if let sound = reports.lazy.compactMap(\.sound).first {
                 parts.append(sound.silent ? "silent" : "sound at \(sound.bitrateBps / 1000) kb/s")
+            }
+            if let part = reports.lazy.compactMap(\.viewport).first {
+                parts.append("viewers see the part \(part.map { "\($0)" }.joined(separator: ","))")
+            }
+            if let legibility = reports.lazy.compactMap(\.legibility).first { parts.append("legibility \(legibility)") }
+            let frames = reports.lazy.compactMap(\.capabilities?.commands.statusFrame?.selected)
+            if let frame = frames.first(where: { $0 != StatusFrame.off.rawValue }) {
+                parts.append("status frame \(frame)")
             }
             let count = viewers.count { $0.somebody.peer.media.pictures != .received }
             if count > 0 { parts.append(count == 1 ? "1 viewer" : "\(count) viewers") }

@@ -56,6 +56,7 @@ extension Command {
                 abs((numbers[0] + numbers[2]) / 2 - 640) <= 12 && abs((numbers[1] + numbers[3]) / 2 - 360) <= 60,
                 "\(numbers)"
             )
+            #expect(try web.broadcast.run("status").output.contains("viewers see the part \(edges)"))
             try browser.click("show-whole")
             try wait(until: "all see all") {
                 try !status(web).contains("\"viewport\":[0") && !status(web).contains("\"viewport\":[\(edges)")
@@ -68,6 +69,17 @@ extension Command {
             try web.sender.wait(until: "it is told") { web.sender.errorOutput.contains("viewer 1 says: hello there") }
             try choose("source", "left")
             try wait(until: "it is shown") { try web.broadcast.run("status").output.contains("640x360") }
+            try wait(until: "the panel shows it") {
+                try browser.evaluate("document.getElementById('source').value", as: String.self) == "left"
+            }
+            // What others have chosen.
+            #expect(try web.broadcast.run("status-frame", "high").code == 0)
+            try browser.click("command")
+            try browser.click("command")
+            try wait(until: "the panel shows that, too") {
+                try browser.evaluate("document.getElementById('status-frame').value", as: String.self) == "high"
+            }
+            #expect(try web.broadcast.run("status").output.contains("status frame high"))
             try browser.click("point-middle")
             try web.sender.wait(until: "it is pointed at") { web.sender.errorOutput.contains("viewer 1 points at ") }
             text.stop()

@@ -59,7 +59,7 @@ extension Command {
             // A shorter one takes its place.
             #expect(try web.broadcast.run("highlight", "0,0,1280,720,100").code == 0)
             try wait(until: "it ends by itself") { marks(on: web.server).isEmpty }
-            #expect(web.sender.errorOutput.contains("viewer 1 points at 400,200,100,50,10000"))
+            #expect(web.sender.errorOutput.contains("viewer 1 points at 400,200,100,50"))
             for (ring, code) in [("1270,0,20,20", Int32(1)), ("0,0,0,20", 64), ("0,0,20,20,99", 64), ("a", 64)] {
                 let refused = try web.broadcast.run("highlight", ring)
                 #expect(
@@ -96,7 +96,7 @@ extension Command {
             #expect(try web.broadcast.run("pause").code == 0)
             try wait(until: "nothing is shared") { marks(on: web.server).isEmpty }
             let refused = try web.broadcast.run("highlight", "0,0,10,10")
-            #expect(refused.code == 1 && refused.errorOutput.contains("nothing is shown there now"), "\(refused)")
+            #expect(refused.code == 1 && refused.errorOutput.contains("the broadcast is paused"), "\(refused)")
         }
 
         @Test func aViewerChoosesTheSource() throws {
@@ -130,11 +130,26 @@ extension Command {
             try shows("200x100")
             let refused = try web.broadcast.run("source", "middle")
             #expect(refused.code == 1 && refused.errorOutput.contains("choose one of \"left\", \"rechts\", \"gone\""))
-            #expect(try capabilities(web).contains(#""source":{"names":["left","rechts","gone"]}"#))
+            #expect(try capabilities(web).contains(#""source":{"names":["left","rechts","gone"],"selected":"rechts"}"#))
             let other = try WebBroadcast()
             let unnamed = try other.broadcast.run("source", "next")
             #expect(unnamed.code == 1 && unnamed.errorOutput.contains("--allow-source"), "\(unnamed)")
             #expect(other.sender.status() == nil)
+        }
+
+        @Test(arguments: [
+            ("monitor XX", "no monitor"), ("region 1281x720+0+0", "choose"), ("window 0x99", "no window"),
+        ])
+        func aSourceThatIsNotThereIsRefusedAtTheStart(source: String, reason: String) throws {
+            let server = try XServer(.virtual(width: 1280, height: 720))
+            let broadcast = try Broadcast(on: server.display)
+            let capture = try broadcast.start()
+            let result = try CommandResult(
+                [Programs.oriel, "attach", "web", "--dir", broadcast.directory, "--allow-source", "it=\(source)"],
+                environment: ["DISPLAY": server.display]
+            )
+            #expect(result.code == 1 && result.errorOutput.contains(reason), "\(result)")
+            capture.stop()
         }
 
         /// To the terminal, the events and a program, whatever is in it.

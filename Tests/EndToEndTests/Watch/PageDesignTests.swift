@@ -4,10 +4,11 @@ import TestSupport
 import Testing
 
 extension Browser {
-    /// What is wrong with the controls and words of the page, on a desk and on a phone: too small, cut off, faint or without a name.
+    /// What is wrong with the controls and words of the page, in windows large and small, and on a phone: too small, covered, cut off, faint or
+    /// without a name.
     func audit() throws -> [String] {
         let script = String(decoding: try contents(of: Counterparts.path("page_audit.js")), as: UTF8.self)
-        return try [(1280, 800), (390, 844)].flatMap { width, height in
+        return try [(1280, 800), (800, 500), (390, 844)].flatMap { width, height in
             try size(width, height)
             return try evaluate(script, as: [String].self).map { "\(width)x\(height): \($0)" }
         }

@@ -35,10 +35,20 @@ async function refresh() {
   const asked = session;
   const found = await (await within(10_000, asked.sender.request('capabilities'))).json();
   if (asked !== session) return;
-  const offers = ({ may, commands = {} }) => JSON.stringify([may, Object.keys(commands), commands.source, commands.chime?.names]);
+  const offers = ({ may, commands = {} }) => JSON.stringify([may, Object.keys(commands), commands.source?.names, commands.chime?.names]);
   const isNews = offers(found) !== offers(capabilities);
   capabilities = found;
   if (isNews) showCommands();
+  showChosen();
+}
+
+/// Shows what is chosen now, by whomever.
+function showChosen() {
+  const { source, status_frame: frame, legibility: present } = capabilities.commands ?? {};
+  choices.source.value = source?.selected ?? '';
+  choices.status_frame.value = frame?.selected ?? '';
+  choices.legibility.value = present?.selected ?? legibility;
+  choices.chime.value = '';
 }
 
 /// Learns from the events what others have changed.
@@ -73,6 +83,7 @@ export function closeCommands() {
 export function toggleCommands() {
   point(false);
   $('command-panel').hidden = !$('command-panel').hidden;
+  if (!$('command-panel').hidden) refresh().catch(() => {});     // what others have chosen meanwhile
 }
 
 // -- Places: the source lies in the middle of the picture, as large as its shape allows.
@@ -158,8 +169,7 @@ export function setUpCommands(itsPage) {
       const { value } = choice;
       const wish = name === 'chime' ? { play: Number(value) } : value;
       if (value) await page.attempt(() => session.command({ [name]: wish }));
-      // A choice of others is not known here, and can be made again.
-      choice.value = name === 'legibility' ? legibility : '';
+      await refresh().catch(showChosen);
     };
   }
   $('show-part').onclick = () => page.attempt(async () => {
