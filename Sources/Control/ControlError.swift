@@ -25,8 +25,8 @@ package enum ControlError: Error, Equatable, CustomStringConvertible {
     case system(ControlledProcess, SystemError)
     /// The reason, as a sentence without a full stop.
     case refused(reason: String)
-    /// There is no sender, or none of that number, in the broadcast's folder.
-    case noSender(Int32?, path: String)
+    /// There is no sender, or none of that number, in the broadcast's folder; perhaps because there is no broadcast.
+    case noSender(Int32?, path: String, isBroadcast: Bool)
     /// There is no recorder of the broadcast in a folder.
     case noRecorder(path: String)
     /// The command does not mean exactly one sender: a sentence without a full stop.
@@ -60,15 +60,18 @@ package enum ControlError: Error, Equatable, CustomStringConvertible {
         case .gone(.recorder(let pid)): "the recorder \(pid) takes no commands"
         case .gone(.sound(let path, _)): "no sound process runs in \(path): start one with \"oriel hear\""
         case .hangs(.sound(_, let pid?)):
-            "the sound process \(pid) does not answer: if it stays so, end it with kill"
-        case .hangs(let process): "\(process.name) does not answer: if it stays so, end it with kill"
+            "the sound process \(pid) does not answer: if it stays so, end it with kill -KILL"
+        case .hangs(let process): "\(process.name) does not answer: if it stays so, end it with kill -KILL"
         case .babbles(let process):
-            "the answer of \(process.name) is not understood: if it has not crashed, end it with kill"
+            "the answer of \(process.name) is not understood: if it has not crashed, end it with kill -KILL"
         case .system(let process, let error): "\(process.name) cannot be asked: \(error)"
         case .refused(let sentence), .notOneSender(let sentence): sentence
         case .noRecorder(let path): "nothing records the broadcast in \(path): start with \"oriel record\""
-        case .noSender(let pid, let path):
-            "no sender\(pid.map { " \($0)" } ?? "") is attached to the broadcast in \(path)"
+        case .noSender(_, let path, false): "no broadcast in \(path): start one with \"oriel share\" or \"oriel start\""
+        case .noSender(let pid?, let path, true):
+            "no sender \(pid) is attached to the broadcast in \(path): see \"oriel status\""
+        case .noSender(nil, let path, true):
+            "no sender is attached to the broadcast in \(path): start one with \"oriel attach\""
         }
     }
 }

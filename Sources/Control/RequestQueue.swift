@@ -47,7 +47,7 @@ package final class RequestQueue<Request: ControlRequest, Status: Codable & Send
         guard isOpen else { return .refused(reason: "\(process) is about to end") }
         wake()
         return waiting.wait(until: MonotonicClock.now() + request.patience)
-            ?? .refused(reason: "\(process) does not get to run: try again, or end it with kill")
+            ?? .refused(reason: "\(process) does not get to run: try again, or end it with kill -KILL")
     }
 
     /// Wakes the thread of the process.

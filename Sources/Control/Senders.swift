@@ -85,10 +85,12 @@ package struct Senders {
     /// - Parameters:
     ///   - somebody: the participant or knock, for people, such as `viewer 2`.
     ///   - does: its verb, such as `looks in`.
+    ///   - list: the command that lists such ones.
     ///   - reports: of all senders, if they have been asked already.
     package func holder(
         of somebody: String,
         who does: String,
+        listedBy list: String = "status",
         in reports: [Snapshot.Sender]? = nil,
         where has: (SenderSnapshot) -> Bool
     ) throws(ControlError) -> Int32 {
@@ -101,7 +103,7 @@ package struct Senders {
         }
         if let holder = holders.first { return holder.pid }
         for sender in reports { _ = try sender.answer.get() }
-        throw .notOneSender("no \(somebody) \(does) at \(broadcast.path): see \"oriel status\"")
+        throw .notOneSender("no \(somebody) \(does) at \(broadcast.path): see \"oriel \(list)\"")
     }
 
     /// The only sender with a call that is not over.
@@ -122,7 +124,9 @@ package struct Senders {
         }
     }
 
-    private func noSender(_ pid: Int32? = nil) -> ControlError { .noSender(pid, path: broadcast.path) }
+    private func noSender(_ pid: Int32? = nil) -> ControlError {
+        .noSender(pid, path: broadcast.path, isBroadcast: (try? broadcast.hasWriter()) ?? true)
+    }
 }
 
 /// - Throws: the first error.

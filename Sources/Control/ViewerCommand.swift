@@ -90,7 +90,8 @@ package struct Highlight: Equatable, Sendable, CustomStringConvertible {
 
     package var numbers: [Int] { [x, y, width, height, milliseconds] }
 
-    package var description: String { numbers.map { "\($0)" }.joined(separator: ",") }
+    /// The part.
+    package var description: String { "\(x),\(y),\(width),\(height)" }
 }
 
 /// A line of text from somebody: not empty, and nothing in it is obeyed by a terminal.

@@ -274,7 +274,7 @@ package struct Recorder: ~Copyable {
 
     /// What was written becomes a whole file, and another one begins when there is room.
     private mutating func fail(_ error: SystemError) {
-        if !isBlockedTold { tell(.blocked(error)) }
+        if !isBlockedTold { tell(.blocked(error, folder: folder.path)) }
         isBlockedTold = true
         (problem, syncAt, current) = (error, nil, nil)
         engine.fileFailed()

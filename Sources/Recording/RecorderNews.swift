@@ -8,8 +8,8 @@ extension Recorder {
         case completed(String)
         /// It was not to be kept longer.
         case removed(String)
-        /// Nothing can be written, for this reason; it is tried again.
-        case blocked(SystemError)
+        /// Nothing can be written into the folder, for this reason; it is tried again.
+        case blocked(SystemError, folder: String)
         case dropped(Int)
         case unreadable
         case changedByViewer
@@ -24,7 +24,8 @@ extension Recorder {
             case .began(let name): "recording into \(name)"
             case .completed(let name): "\(name) is whole"
             case .removed(let name): "\(name) is removed, as the limits of --keep and --reserve say"
-            case .blocked(let error): "nothing can be recorded (\(error.reason)): it goes on as soon as it can"
+            case .blocked(let error, let folder):
+                "nothing can be recorded in \(folder) (\(error.reason)): it goes on as soon as it can"
             case .changedByViewer: "a viewer has changed what is recorded: \"oriel record status --json\" shows it"
             case .dropped(let count): "\(count) pictures are missing, as the disk or this machine is too slow"
             case .unreadable: "the sender's pictures cannot be read: update Oriel"

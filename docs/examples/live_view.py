@@ -3,7 +3,7 @@
 
 Usage: live_view.py LINK [SECONDS]      LINK as Oriel prints it, with "#" and the token
 
-Needs aiortc (pip install aiortc), which brings WebRTC. All else is the standard library of Python 3.9.
+Needs aiortc, which brings WebRTC: python3 -m venv ENV; ENV/bin/pip install aiortc; ENV/bin/python live_view.py. All else is the standard library of Python 3.9.
 """
 import asyncio
 import json

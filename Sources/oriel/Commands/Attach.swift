@@ -95,7 +95,7 @@ struct Attach: ParsableCommand, SenderCommand {
             return
         }
         var settings = try settings
-        try settings.desktop.markWindows()
+        try settings.desktop.findSources()
         Secret.Variable.removeAll()
         try settings.run()
     }

@@ -78,6 +78,6 @@ enum CaptureControl {
             throw Failure(.tryAgain, "the capture process in \(directory.path) has died: \(next)")
         }
         let pid = try directory.status().map { "process \($0.pid)" } ?? "the capture process"
-        throw Failure(.tryAgain, "\(pid) in \(directory.path) did not \(request) within 5 s: end it with kill")
+        throw Failure(.tryAgain, "\(pid) in \(directory.path) did not \(request) within 5 s: end it with kill -KILL")
     }
 }

@@ -20,7 +20,7 @@ struct Invite: ParsableCommand {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp(
-            "Rights of the link, watch, hear, talk, controls or record, separated by commas; watch,hear if not given.",
+            "Rights of the link, watch, hear, talk, controls or record, separated by commas; watch,hear if not given. Each link has watch.",
             valueName: "rights"
         ),
         transform: { try RightsList(parsing: $0) }
@@ -75,11 +75,15 @@ struct RightsList {
 
     init(parsing text: String) throws(ValidationError) {
         let names = text.split(separator: ",").map { String($0) }
-        guard let rights = Rights(names: names), rights.contains(.watch) else {
-            let all = Rights.allNames.joined(separator: ",")
-            throw ValidationError("--as takes \(all), or fewer of them; watch is always among them.")
+        if let unknown = names.first(where: { Rights(names: [$0]) == nil }) {
+            throw ValidationError(
+                "there is no right \(unknown): choose among \(Rights.allNames.joined(separator: ", "))."
+            )
         }
-        self.rights = rights
+        guard let rights = Rights(names: names), !names.isEmpty else {
+            throw ValidationError("it takes one right or more.")
+        }
+        self.rights = rights.union(.watch)
     }
 }
 

@@ -60,7 +60,7 @@ struct Revoke: ParsableCommand {
             try senders.ask(choice.pid, for: .revoke(invite: invite))
             return
         }
-        let pid = try senders.holder(of: "invitation \(invite)", who: "is there") { status in
+        let pid = try senders.holder(of: "invitation \(invite)", who: "is there", listedBy: "invites") { status in
             status.invites?.contains { "\($0.id)" == invite || $0.name == invite } ?? false
         }
         try senders.ask(pid, for: .revoke(invite: invite))

@@ -93,6 +93,9 @@ struct Record: ParsableCommand {
         if let file, access(file, F_OK) == 0 {
             throw Failure(.failed, "there is a file \(file) already: give another name")
         }
+        let settings = try settings
+        let directory = try BridgeDirectory(path: settings.broadcast, create: false)
+        if try BridgeInspection(directory).liveness == .stopped { throw BridgeError.noBroadcast(path: directory.path) }
         try settings.run()
     }
 

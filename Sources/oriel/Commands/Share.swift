@@ -68,7 +68,7 @@ struct Share: ParsableCommand, SenderCommand {
             throw BridgeError.alreadyRunning(path: directory.path, pid: try directory.status()?.pid)
         }
         var settings = try settings
-        try settings.desktop.markWindows()
+        try settings.desktop.findSources()
         let supervisor = Supervisor(
             capture: try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
             sender: try SupervisedProcess("sender", "attach", settings),

@@ -24,6 +24,10 @@ struct Source: ParsableCommand {
     }
 
     func run() throws {
+        // Nobody drags anything in vain.
+        if choice.pick, case let directory = try broadcast.directory(), try !directory.hasWriter() {
+            throw BridgeError.noBroadcast(path: directory.path)
+        }
         guard let named else { return try CaptureControl.ask(broadcast, for: .show(choice.source().words)) }
         try sender.perform(.source(named), of: broadcast) { $0.source != nil }
     }

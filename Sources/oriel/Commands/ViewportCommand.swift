@@ -38,6 +38,7 @@ struct ViewportCommand: ParsableCommand {
 
     /// A part of what is shared, in its pixels.
     private static func pick(in directory: BridgeDirectory) throws -> Viewport {
+        guard try directory.hasWriter() else { throw BridgeError.noBroadcast(path: directory.path) }
         guard let source = try BridgeInspection(directory).latest?.source else {
             throw Failure(.tryAgain, "there is no picture in \(directory.path) yet: try again")
         }

@@ -97,15 +97,16 @@ extension NamedSource {
 }
 
 extension DesktopSettings {
-    /// Gives windows their marks: later windows may have the same identifiers.
+    /// Looks for the sources, and gives windows their marks: later windows may have the same identifiers.
     ///
-    /// - Throws: `.noWindow` for one that is not there.
-    mutating func markWindows() throws(X11Error) {
-        guard sources.contains(where: { $0.words.hasPrefix("window ") }) else { return }
+    /// - Throws: for one that is not there. A window may be hidden now.
+    mutating func findSources() throws(X11Error) {
+        guard !sources.isEmpty else { return }
         let connection = try XConnection(display: display)
-        sources = try sources.map { source throws(X11Error) in
-            guard let window = CaptureSource(source.words) else { return source }
-            return NamedSource(name: source.name, words: try connection.marked(window).words)
+        sources = try sources.map { named throws(X11Error) in
+            guard let source = CaptureSource(named.words) else { return named }
+            do throws(X11Error) { _ = try connection.region(of: source) } catch .windowHidden {}
+            return NamedSource(name: named.name, words: try connection.marked(source).words)
         }
     }
 }

@@ -147,7 +147,9 @@ extension InspectionReport {
         fileBytes = inspection.fileBytes
         published = inspection.published
         heartbeatAgeMs = inspection.heartbeatAt.map { milliseconds(now - $0) }
-        stateAgeMs = inspection.stateSince.map { milliseconds(now - $0) }
+        // A process that hangs or has died has not told since when.
+        let isTold = if case .live = inspection.liveness { true } else { inspection.liveness == .stopped }
+        stateAgeMs = !isTold ? nil : inspection.stateSince.map { milliseconds(now - $0) }
         slots = inspection.slots.enumerated().map { index, slot in
             Slot(
                 sequence: slot.sequence,

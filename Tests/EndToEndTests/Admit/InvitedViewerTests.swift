@@ -135,7 +135,11 @@ extension Admit {
                 made.output.split(whereSeparator: \.isNewline).first { $0.hasPrefix(origin) },
                 "\(made)"
             )
-            #expect(try run("invite", "Bob").code == 0 && run("revoke", "Bob").code == 0)
+            #expect(try run("invite", "Bob", "--as", "controls").code == 0)
+            #expect(try run("invites").output.contains("Bob: watch, controls"))
+            #expect(try run("revoke", "Bob").code == 0)
+            let unknown = try run("revoke", "Bob").errorOutput
+            #expect(unknown.contains("no invitation Bob") && unknown.contains("\"oriel invites\""), "\(unknown)")
             let browser = try network.browser(.chromium)
             try browser.open(String(link))
             try browser.wait(forState: "live")
@@ -163,9 +167,11 @@ extension Admit {
 
         @Test(
             arguments: [
-                (["--as", "listen"], "--as takes watch,hear,talk,controls,record"),
-                (["--as", "hear"], "watch is always among them"),
-                (["--as", ""], "--as takes"), (["--for", "9s"], "--for"), (["--for", "367d"], "--for"),
+                (
+                    ["--as", "watch,listen"],
+                    "there is no right listen: choose among watch, hear, talk, controls, record"
+                ),
+                (["--as", ""], "takes one right or more"), (["--for", "9s"], "--for"), (["--for", "367d"], "--for"),
                 (["--for", "-1s"], "--for"), (["7"], "a name must not be a number"),
             ] as [([String], String)]
         )
