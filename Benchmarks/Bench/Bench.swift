@@ -11,7 +11,8 @@ struct Bench: ParsableCommand {
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
             DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
-            SoundCommand.self, RecordCommand.self, LiveCommand.self, HostileCommand.self, WireCommand.self,
+            SoundCommand.self, RecordCommand.self, LiveCommand.self, HostileCommand.self,
+            PagePicturesCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
     )
