@@ -135,6 +135,10 @@ let package = Package(
             dependencies: ["FrameBridge", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix"],
             swiftSettings: safe
         ),
+        .target(name: "Discovery", dependencies: ["Pairing", "Time"], swiftSettings: safe),
+        .target(name: "Link", dependencies: ["JSON", "Pairing", "Sodium", "Time"], swiftSettings: safe),
+        .target(name: "Pairing", dependencies: ["JSON", "Posix", "Sodium", "Time"], swiftSettings: safe),
+        .target(name: "Sodium", dependencies: ["CSodium"], swiftSettings: swift),
         .target(name: "JSON", swiftSettings: safe),
         .target(name: "Helpers", dependencies: ["JSON", "Posix", "Time"], swiftSettings: swift),
         .target(
@@ -207,6 +211,7 @@ let package = Package(
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
         .systemLibrary(name: "CPulse", providers: [.apt(["libpulse-dev"])]),
         .systemLibrary(name: "CSndFile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CSampleRate", pkgConfig: "samplerate", providers: [.apt(["libsamplerate0-dev"])]),
         .systemLibrary(name: "CYUV", providers: [.apt(["libyuv-dev"])]),
         .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
@@ -378,6 +383,21 @@ let package = Package(
         .testTarget(
             name: "HelpersTests",
             dependencies: ["Helpers", "Posix", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "DiscoveryTests",
+            dependencies: ["Discovery", "Pairing", "Sodium", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "LinkTests",
+            dependencies: ["Link", "Pairing", "Sodium", "TestSupport", "Time"],
+            swiftSettings: swift
+        ),
+        .testTarget(
+            name: "PairingTests",
+            dependencies: ["Pairing", "Sodium", "TestSupport", "Time"],
             swiftSettings: swift
         ),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: swift),

@@ -2,7 +2,7 @@
 
 build_packages=(libnice-dev libssl-dev libsrtp2-dev libxcb1-dev libxcb-shm0-dev libxcb-randr0-dev libxcb-xfixes0-dev libxcb-damage0-dev
     libxcb-xinput-dev libxcb-composite0-dev libxcb-res0-dev libxcb-xtest0-dev libvpx-dev libaom-dev libyuv-dev libpng-dev
-    libfreetype-dev libopus-dev libpulse-dev libsamplerate0-dev libsndfile1-dev libqrencode-dev pkg-config)
+    libfreetype-dev libopus-dev libpulse-dev libsamplerate0-dev libsndfile1-dev libsodium-dev libqrencode-dev pkg-config)
 
 # An X server and fonts for the demo desktop.
 demo_packages=(xvfb xfonts-base fonts-dejavu-core fonts-dejavu-extra fonts-liberation)

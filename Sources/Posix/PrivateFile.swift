@@ -30,16 +30,26 @@ package struct PrivateFile: Sendable {
     }
 
     /// Writes the file, with mode 0600. Links are never followed.
-    package func write(_ text: String, _ placing: Placing) throws(SystemError) {
+    ///
+    /// - Parameter isDurable: whether it is on the disk, also after a power cut, when this returns.
+    package func write(_ text: String, _ placing: Placing, isDurable: Bool = false) throws(SystemError) {
         let part = "\(path).\(getpid()).part"
         // An ended process may have left one.
         unlink(part)
         defer { unlink(part) }
-        try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_EXCL).write(text)
+        let file = try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_EXCL)
+        try file.write(text)
+        if isDurable { try check("fsync") { fsync(file.raw) } }
         switch placing {
         case .replacing: try check("rename") { rename(part, path) }
         case .keeping: try check("link") { link(part, path) == 0 || errno == EEXIST ? 0 : -1 }
         }
+        guard isDurable else { return }
+        let folder = try FileDescriptor.open(
+            String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]),
+            O_RDONLY | O_DIRECTORY
+        )
+        try check("fsync") { fsync(folder.raw) }
     }
 
     package var exists: Bool { access(path, F_OK) == 0 }

@@ -1,0 +1,205 @@
+import Glibc
+import JSON
+package import Posix
+import Sodium
+
+/// The identity of this device, and the devices that it knows: two files of this user alone.
+///
+/// Each change is on the disk when it returns. A file that is damaged, or that others can read, is refused, and stays as it is.
+package struct PairStore: Sendable {
+    package static let mostPairs = 256
+    /// The largest file that is read, in bytes. All pairs take a third of it.
+    private static let longest = 1 << 19
+    /// Of a name, in Unicode scalars.
+    package static let longestName = 60
+    private static let patience = Duration.seconds(2)
+
+    /// What this device is to its pairs.
+    private struct Identity: Codable {
+        var device: String
+        var resolvingKey: String
+    }
+
+    private let folder: StateFolder
+    private let identityFile: PrivateFile
+    private let pairsFile: PrivateFile
+
+    /// - Parameter environment: returns a variable's value.
+    package init(environment: (String) -> String? = StateFolder.environment) throws(StateFolder.Missing) {
+        folder = try StateFolder(for: "the devices nearby", environment: environment).folder("nearby")
+        identityFile = PrivateFile("\(folder.path)/identity")
+        pairsFile = PrivateFile("\(folder.path)/pairs")
+    }
+
+    package var path: String { pairsFile.path }
+    package var folderPath: String { folder.path }
+
+    // MARK: - This device
+
+    /// The identity, made at the first run.
+    package func identity() throws(PairStoreError) -> PairingSession.Identity {
+        if let identity = try readIdentity() { return identity }
+        let made = PairingSession.Identity(device: .random(), resolvingKey: Randomness.bytes(PairingFrame.keyLength))
+        try write(made, .keeping)
+        // Another process may have been first.
+        return try readIdentity() ?? made
+    }
+
+    /// From now on, devices that were paired do not recognise the announcements of this one; the pairs are told the new key by links.
+    package func renewResolvingKey() throws(PairStoreError) -> PairingSession.Identity {
+        let renewed = PairingSession.Identity(
+            device: try identity().device,
+            resolvingKey: Randomness.bytes(PairingFrame.keyLength)
+        )
+        try write(renewed, .replacing)
+        return renewed
+    }
+
+    private func readIdentity() throws(PairStoreError) -> PairingSession.Identity? {
+        guard let text = try read(identityFile) else { return nil }
+        guard let line = try? Identity(jsonLine: text), let device = DeviceID(line.device),
+            let key = [UInt8](hexadecimal: line.resolvingKey), key.count == PairingFrame.keyLength
+        else { throw .damaged(path: identityFile.path) }
+        return PairingSession.Identity(device: device, resolvingKey: key)
+    }
+
+    private func write(_ identity: PairingSession.Identity, _ placing: PrivateFile.Placing) throws(PairStoreError) {
+        folder.make()
+        let line = Identity(device: "\(identity.device)", resolvingKey: identity.resolvingKey.hexadecimal)
+        // Texts can always be encoded.
+        try write(try! line.jsonLine(), to: identityFile, placing)
+    }
+
+    // MARK: - Pairs
+
+    /// The pairs in the file, the oldest first; none if there is no file.
+    package func pairs() throws(PairStoreError) -> [Pair] {
+        guard let text = try read(pairsFile) else { return [] }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        // The last line ends, too.
+        guard lines.last == "", lines.count - 1 <= Self.mostPairs else { throw .damaged(path: path) }
+        let pairs = lines.dropLast().compactMap { try? Pair(jsonLine: String($0)) }
+        guard pairs.count == lines.count - 1, Set(pairs.map(\.device)).count == pairs.count else {
+            throw .damaged(path: path)
+        }
+        return pairs
+    }
+
+    /// Keeps a new pair, in place of one with the same device.
+    ///
+    /// - Parameters:
+    ///   - time: now, in RFC 3339.
+    /// - Returns: the pair, with a name that no other one has.
+    @discardableResult
+    package func add(_ pair: PairingSession.NewPair, at time: String) throws(PairStoreError) -> Pair {
+        var added: Pair?
+        try change { pairs in
+            let former = pairs.first { $0.device == pair.identity.device }
+            pairs.removeAll { $0.device == pair.identity.device }
+            let wanted = former?.name ?? Self.shown(pair.name)
+            let new = Pair(pair, name: Self.freeName(wanted, among: pairs.map(\.name)), since: time)
+            pairs.append(new)
+            added = new
+        }
+        return added!
+    }
+
+    /// Changes a pair; a nil result removes it.
+    ///
+    /// - Returns: false if there is none with that device.
+    @discardableResult
+    package func change(_ device: DeviceID, _ body: (Pair) -> Pair?) throws(PairStoreError) -> Bool {
+        var isThere = false
+        try change { pairs in
+            guard let index = pairs.firstIndex(where: { $0.device == device }) else { return }
+            isThere = true
+            if let changed = body(pairs[index]) { pairs[index] = changed } else { pairs.remove(at: index) }
+        }
+        return isThere
+    }
+
+    /// Gives a pair another name.
+    package func rename(_ device: DeviceID, to name: String) throws(PairStoreError) -> Bool {
+        let name = Self.shown(name)
+        var isThere = false
+        try change { pairs in
+            guard let index = pairs.firstIndex(where: { $0.device == device }) else { return }
+            isThere = true
+            let others = pairs.filter { $0.device != device }.map(\.name)
+            pairs[index].name = Self.freeName(name, among: others)
+        }
+        return isThere
+    }
+
+    /// A name as people may see it: one line without what terminals obey, and not empty.
+    package static func shown(_ name: String) -> String {
+        let words = name.unicodeScalars.split { $0.properties.isWhitespace }.map { $0.filter { !$0.isControl } }
+        let line = Array(words.filter { !$0.isEmpty }.joined(separator: " ".unicodeScalars).prefix(longestName))
+        return line.isEmpty ? "device" : String(String.UnicodeScalarView(line))
+    }
+
+    /// `name`, or `name (2)` where there is one of that name.
+    private static func freeName(_ name: String, among names: [String]) -> String {
+        let taken = Set(names)
+        if !taken.contains(name) { return name }
+        return (2...(mostPairs + 2)).lazy.map { "\(name) (\($0))" }.first { !taken.contains($0) }!
+    }
+
+    /// Changes the file in one step. Other processes wait.
+    private func change(_ body: (inout [Pair]) -> Void) throws(PairStoreError) {
+        folder.make()
+        let held: FileDescriptor?
+        do throws(SystemError) { held = try folder.lock(patience: Self.patience) } catch {
+            throw .unwritable(path: path, reason: error.reason)
+        }
+        guard let lock = consume held else { throw .busy(lock: folder.lockPath) }
+        defer { withExtendedLifetime(lock) {} }
+        var pairs = try pairs()
+        body(&pairs)
+        let text = pairs.compactMap { try? $0.jsonLine() + "\n" }.joined()
+        guard pairs.count <= Self.mostPairs, text.utf8.count <= Self.longest else { throw .full }
+        try write(text, to: pairsFile, .replacing)
+    }
+
+    // MARK: - Files
+
+    private func read(_ file: PrivateFile) throws(PairStoreError) -> String? {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            guard let opened = try file.open(refusing: 0o077) else { return nil }
+            bytes = try opened.readBytes(Self.longest + 1)
+        } catch {
+            throw .unreadable(path: file.path, reason: error.reason)
+        }
+        guard bytes.count <= Self.longest, let text = String(validating: bytes, as: UTF8.self) else {
+            throw .damaged(path: file.path)
+        }
+        return text
+    }
+
+    private func write(_ text: String, to file: PrivateFile, _ placing: PrivateFile.Placing) throws(PairStoreError) {
+        do throws(SystemError) { try file.write(text, placing, isDurable: true) } catch {
+            throw .unwritable(path: file.path, reason: error.reason)
+        }
+    }
+}
+
+package enum PairStoreError: Error, Equatable, CustomStringConvertible {
+    case unreadable(path: String, reason: String)
+    case damaged(path: String)
+    /// Another process is changing the file; try again later.
+    case busy(lock: String)
+    case full
+    case unwritable(path: String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason):
+            "cannot read \(path) (\(reason)), so no device is known: make it a file of yours alone (chmod 600)"
+        case .damaged(let path): "\(path) is damaged, so no device is known: repair it, or remove it and pair anew"
+        case .busy(let lock): "another process holds \(lock): try again"
+        case .full: "\(PairStore.mostPairs) devices are known: make room with \"oriel unpair\""
+        case .unwritable(let path, let reason): "cannot write \(path) (\(reason)): see whether the disk is full"
+        }
+    }
+}
