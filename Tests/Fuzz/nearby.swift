@@ -35,7 +35,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             rest = rest.dropFirst(Int(length))
             engine.receive(frame, from: Endpoint(host: "10.0.0.1", port: 5), at: .start)
             session.receive(PairingFrame(frame))
-            while let output = session.nextOutput() { if case .store = output { preconditionFailure("a pair without a code") } }
+            while let output = session.nextOutput() {
+                if case .store = output { preconditionFailure("a pair without a code") }
+            }
         }
     }
     return 0

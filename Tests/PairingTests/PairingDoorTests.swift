@@ -63,7 +63,7 @@ import Time
             #expect((next == nil) == (round == PairingDoor.mostFailures))
             now += .seconds(10)
         }
-        let end = now - .seconds(10) + PairingDoor.rest
+        let end: Instant = now - .seconds(10) + PairingDoor.rest
         let early = [door.open(at: now), door.open(at: end - .nanoseconds(1))]
         #expect(early == [nil, nil] && door.token == nil)
         let later = door.open(at: end)
