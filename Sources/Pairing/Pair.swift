@@ -13,7 +13,7 @@ package enum PairRight: String, CaseIterable, Codable, Sendable {
 }
 
 /// Another device that this one knows.
-package struct Pair: Equatable, Sendable {
+package struct Pair: Equatable, Sendable, Identifiable {
     package enum State: String, Codable, Sendable {
         /// Stored here. The other side may not have stored it: it proves that at the next link.
         case pending
@@ -22,13 +22,13 @@ package struct Pair: Equatable, Sendable {
         case unpaired
     }
 
-    package let device: DeviceID
+    package var id: PairID { PairID(secret: secret) }
     package let secret: [UInt8]
     /// By which the announcements of the device are recognised (`ResolvableID`).
     package var resolvingKey: [UInt8]
     package var state: State
-    /// For people here; no two pairs have the same one.
-    package var name: String
+    /// For people here; no two pairs have the same one (`PairStore.rename`).
+    package internal(set) var name: String
     package var rights: Set<PairRight>
     /// Whether this device took the code.
     package let hasBegun: Bool
@@ -40,7 +40,7 @@ package struct Pair: Equatable, Sendable {
     package var addresses: [String]
 
     package init(_ pair: PairingSession.NewPair, name: String, since: String) {
-        (device, resolvingKey, secret) = (pair.identity.device, pair.identity.resolvingKey, pair.secret)
+        (resolvingKey, secret) = (pair.resolvingKey, pair.secret)
         (state, self.name, rights, hasBegun) = (.pending, name, PairRight.usual, pair.hasBegun)
         (self.since, seen, addresses) = (since, nil, [])
     }
@@ -58,7 +58,7 @@ package struct Pair: Equatable, Sendable {
 /// A line of the file of pairs.
 extension Pair: Codable {
     private enum Key: String, CodingKey {
-        case device, secret, resolvingKey, state, name, rights, hasBegun, since, seen, addresses
+        case secret, resolvingKey, state, name, rights, hasBegun, since, seen, addresses
     }
 
     package init(from decoder: any Decoder) throws {
@@ -70,7 +70,6 @@ extension Pair: Codable {
             }
             return bytes
         }
-        device = DeviceID(bytes: try bytes(.device, DeviceID.length))!
         secret = try bytes(.secret, PairingFrame.keyLength)
         resolvingKey = try bytes(.resolvingKey, PairingFrame.keyLength)
         state = try line.decode(State.self, forKey: .state)
@@ -84,7 +83,6 @@ extension Pair: Codable {
 
     package func encode(to encoder: any Encoder) throws {
         var line = encoder.container(keyedBy: Key.self)
-        try line.encode("\(device)", forKey: .device)
         try line.encode(secret.hexadecimal, forKey: .secret)
         try line.encode(resolvingKey.hexadecimal, forKey: .resolvingKey)
         try line.encode(state, forKey: .state)

@@ -14,9 +14,8 @@ package struct PairStore: Sendable {
     package static let longestName = 60
     private static let patience = Duration.seconds(2)
 
-    /// What this device is to its pairs.
+    /// A line of the file.
     private struct Identity: Codable {
-        var device: String
         var resolvingKey: String
     }
 
@@ -36,39 +35,35 @@ package struct PairStore: Sendable {
 
     // MARK: - This device
 
-    /// The identity, made at the first run.
-    package func identity() throws(PairStoreError) -> PairingSession.Identity {
-        if let identity = try readIdentity() { return identity }
-        let made = PairingSession.Identity(device: .random(), resolvingKey: Randomness.bytes(PairingFrame.keyLength))
-        try write(made, .keeping)
+    /// The key of this device's announcements (`ResolvableID`), made at the first run.
+    package func resolvingKey() throws(PairStoreError) -> [UInt8] {
+        if let key = try readKey() { return key }
+        let made = Randomness.bytes(PairingFrame.keyLength)
+        folder.make()
+        try write(Self.line(made), to: identityFile, .keeping)
         // Another process may have been first.
-        return try readIdentity() ?? made
+        return try readKey() ?? made
     }
 
     /// From now on, devices that were paired do not recognise the announcements of this one; the pairs are told the new key by links.
-    package func renewResolvingKey() throws(PairStoreError) -> PairingSession.Identity {
-        let renewed = PairingSession.Identity(
-            device: try identity().device,
-            resolvingKey: Randomness.bytes(PairingFrame.keyLength)
-        )
-        try write(renewed, .replacing)
+    package func renewResolvingKey() throws(PairStoreError) -> [UInt8] {
+        let renewed = Randomness.bytes(PairingFrame.keyLength)
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        try write(Self.line(renewed), to: identityFile, .replacing)
         return renewed
     }
 
-    private func readIdentity() throws(PairStoreError) -> PairingSession.Identity? {
+    private func readKey() throws(PairStoreError) -> [UInt8]? {
         guard let text = try read(identityFile) else { return nil }
-        guard let line = try? Identity(jsonLine: text), let device = DeviceID(line.device),
-            let key = [UInt8](hexadecimal: line.resolvingKey), key.count == PairingFrame.keyLength
+        guard let line = try? Identity(jsonLine: text), let key = [UInt8](hexadecimal: line.resolvingKey),
+            key.count == PairingFrame.keyLength
         else { throw .damaged(path: identityFile.path) }
-        return PairingSession.Identity(device: device, resolvingKey: key)
+        return key
     }
 
-    private func write(_ identity: PairingSession.Identity, _ placing: PrivateFile.Placing) throws(PairStoreError) {
-        folder.make()
-        let line = Identity(device: "\(identity.device)", resolvingKey: identity.resolvingKey.hexadecimal)
-        // Texts can always be encoded.
-        try write(try! line.jsonLine(), to: identityFile, placing)
-    }
+    /// Texts can always be encoded.
+    private static func line(_ key: [UInt8]) -> String { try! Identity(resolvingKey: key.hexadecimal).jsonLine() }
 
     // MARK: - Pairs
 
@@ -79,25 +74,21 @@ package struct PairStore: Sendable {
         // The last line ends, too.
         guard lines.last == "", lines.count - 1 <= Self.mostPairs else { throw .damaged(path: path) }
         let pairs = lines.dropLast().compactMap { try? Pair(jsonLine: String($0)) }
-        guard pairs.count == lines.count - 1, Set(pairs.map(\.device)).count == pairs.count else {
+        guard pairs.count == lines.count - 1, Set(pairs.map(\.id)).count == pairs.count else {
             throw .damaged(path: path)
         }
         return pairs
     }
 
-    /// Keeps a new pair, in place of one with the same device.
+    /// Keeps a new pair. A device that is known already has two then, as only its person can tell whether it is the same one.
     ///
-    /// - Parameters:
-    ///   - time: now, in RFC 3339.
+    /// - Parameter time: now, in RFC 3339.
     /// - Returns: the pair, with a name that no other one has.
     @discardableResult
     package func add(_ pair: PairingSession.NewPair, at time: String) throws(PairStoreError) -> Pair {
         var added: Pair?
         try change { pairs in
-            let former = pairs.first { $0.device == pair.identity.device }
-            pairs.removeAll { $0.device == pair.identity.device }
-            let wanted = former?.name ?? Self.shown(pair.name)
-            let new = Pair(pair, name: Self.freeName(wanted, among: pairs.map(\.name)), since: time)
+            let new = Pair(pair, name: Self.freeName(Self.shown(pair.name), among: pairs.map(\.name)), since: time)
             pairs.append(new)
             added = new
         }
@@ -106,12 +97,12 @@ package struct PairStore: Sendable {
 
     /// Changes a pair; a nil result removes it.
     ///
-    /// - Returns: false if there is none with that device.
+    /// - Returns: false if there is none of that identity.
     @discardableResult
-    package func change(_ device: DeviceID, _ body: (Pair) -> Pair?) throws(PairStoreError) -> Bool {
+    package func change(_ id: PairID, _ body: (Pair) -> Pair?) throws(PairStoreError) -> Bool {
         var isThere = false
         try change { pairs in
-            guard let index = pairs.firstIndex(where: { $0.device == device }) else { return }
+            guard let index = pairs.firstIndex(where: { $0.id == id }) else { return }
             isThere = true
             if let changed = body(pairs[index]) { pairs[index] = changed } else { pairs.remove(at: index) }
         }
@@ -119,24 +110,29 @@ package struct PairStore: Sendable {
     }
 
     /// Gives a pair another name.
-    package func rename(_ device: DeviceID, to name: String) throws(PairStoreError) -> Bool {
+    package func rename(_ id: PairID, to name: String) throws(PairStoreError) -> Bool {
         let name = Self.shown(name)
         var isThere = false
         try change { pairs in
-            guard let index = pairs.firstIndex(where: { $0.device == device }) else { return }
+            guard let index = pairs.firstIndex(where: { $0.id == id }) else { return }
             isThere = true
-            let others = pairs.filter { $0.device != device }.map(\.name)
+            let others = pairs.filter { $0.id != id }.map(\.name)
             pairs[index].name = Self.freeName(name, among: others)
         }
         return isThere
     }
 
-    /// A name as people may see it: one line without what terminals obey, and not empty.
+    /// A name as people may see it: one line, not empty, of characters that are seen, or join such ones.
     package static func shown(_ name: String) -> String {
-        let words = name.unicodeScalars.split { $0.properties.isWhitespace }.map { $0.filter { !$0.isControl } }
+        let words = name.unicodeScalars.split { $0.properties.isWhitespace }.map { word in
+            word.filter { $0.properties.generalCategory != .format && !$0.isControl || joiners.contains($0) }
+        }
         let line = Array(words.filter { !$0.isEmpty }.joined(separator: " ".unicodeScalars).prefix(longestName))
-        return line.isEmpty ? "device" : String(String.UnicodeScalarView(line))
+        return line.allSatisfy(joiners.contains) ? "device" : String(String.UnicodeScalarView(line))
     }
+
+    /// Scripts and pictures need them (Unicode §23.2).
+    private static let joiners: Set<Unicode.Scalar> = ["\u{200C}", "\u{200D}"]
 
     /// `name`, or `name (2)` where there is one of that name.
     private static func freeName(_ name: String, among names: [String]) -> String {
@@ -147,18 +143,24 @@ package struct PairStore: Sendable {
 
     /// Changes the file in one step. Other processes wait.
     private func change(_ body: (inout [Pair]) -> Void) throws(PairStoreError) {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        var pairs = try pairs()
+        body(&pairs)
+        // Texts and numbers can always be encoded.
+        let text = pairs.map { try! $0.jsonLine() + "\n" }.joined()
+        guard pairs.count <= Self.mostPairs, text.utf8.count <= Self.longest else { throw .full }
+        try write(text, to: pairsFile, .replacing)
+    }
+
+    private func lock() throws(PairStoreError) -> FileDescriptor {
         folder.make()
         let held: FileDescriptor?
         do throws(SystemError) { held = try folder.lock(patience: Self.patience) } catch {
             throw .unwritable(path: path, reason: error.reason)
         }
         guard let lock = consume held else { throw .busy(lock: folder.lockPath) }
-        defer { withExtendedLifetime(lock) {} }
-        var pairs = try pairs()
-        body(&pairs)
-        let text = pairs.compactMap { try? $0.jsonLine() + "\n" }.joined()
-        guard pairs.count <= Self.mostPairs, text.utf8.count <= Self.longest else { throw .full }
-        try write(text, to: pairsFile, .replacing)
+        return lock
     }
 
     // MARK: - Files

@@ -3,7 +3,7 @@ import Sodium
 /// The code that one device shows and the other takes: six digits that a person types, or more that a camera reads.
 package struct PairingCode: Equatable, Sendable {
     private static let digits = 6
-    /// Of a code that a camera reads; 128 bits in base32.
+    /// Of a code that a camera reads; 130 bits in base32.
     private static let longDigits = 26
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
 
@@ -32,6 +32,9 @@ package struct PairingCode: Equatable, Sendable {
         self.text = text
     }
 
+    /// Whether a person can type it.
+    package var isTyped: Bool { text.utf8.count == Self.digits }
+
     /// For a person: two groups of three digits.
-    package var shown: String { text.utf8.count == Self.digits ? "\(text.prefix(3)) \(text.suffix(3))" : text }
+    package var shown: String { isTyped ? "\(text.prefix(3)) \(text.suffix(3))" : text }
 }

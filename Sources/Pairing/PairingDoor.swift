@@ -1,98 +1,107 @@
 import Sodium
 package import Time
 
-/// When others may begin to pair with this device: while it shows a code, one after the other, with one try for each code. Sans-IO.
+/// When others may pair with this device: while it shows a code, which is tried once. Sans-IO.
 ///
-/// Five wrong codes close it for a quarter of an hour. So somebody who guesses is right in one of 200,000 quarters.
+/// Several may begin at once; the first one that shows which code it believes in has the try. Five tries in vain within a quarter of an hour
+/// lock the door until a quarter after the last one. So a device that guesses is right in one of 200,000 quarters.
 package struct PairingDoor {
     /// How long a code is shown.
-    package static let time = Duration.seconds(120)
-    package static let mostFailures = 5
-    package static let rest = Duration.seconds(900)
+    package static let codeLifetime = Duration.seconds(120)
+    package static let mostTries = 5
+    package static let lockout = Duration.seconds(900)
 
-    private enum State: Equatable {
-        case closed
-        case open(PairingCode, token: [UInt8], until: Instant)
-        /// Somebody tries the code.
-        case tried(PairingCode, token: [UInt8], until: Instant)
+    /// A run that was let in.
+    package struct Attempt: Equatable, Sendable {
+        package let code: PairingCode
+        fileprivate let number: Int
     }
 
-    private var state = State.closed
-    private var failures = 0
-    private var restsUntil: Instant?
+    private struct Shown {
+        let code: PairingCode
+        let token: [UInt8]
+        let until: Instant
+        let number: Int
+        var isTried = false
+    }
+
+    private var shown: Shown?
+    private var codes = 0
+    /// The latest tries, but for those that have paired.
+    private var tries: [(number: Int, at: Instant)] = []
 
     package init() {}
 
     /// Shows a code.
     ///
-    /// - Returns: the code; nil while the door rests after wrong codes.
+    /// - Returns: the code; nil while the door is locked after wrong codes.
     package mutating func open(at now: Instant, _ code: PairingCode = .typed()) -> PairingCode? {
-        if let end = restsUntil {
-            if now < end { return nil }
-            (restsUntil, failures) = (nil, 0)
-        }
-        let token = Randomness.bytes(PairingFrame.Hello.tokenLength)
-        state = .open(code, token: token, until: now + Self.time)
+        guard !isLocked(at: now) else { return nil }
+        show(code, Randomness.bytes(PairingFrame.Hello.tokenLength), until: now + Self.codeLifetime)
         return code
     }
 
-    package mutating func close() { state = .closed }
+    /// Also before this machine sleeps: the clock does not count that time.
+    package mutating func close() { shown = nil }
 
     /// Needed to begin; announced while a code is shown.
-    package var token: [UInt8]? {
-        switch state {
-        case .closed: nil
-        case .open(_, let token, _), .tried(_, let token, _): token
-        }
-    }
+    package var token: [UInt8]? { shown?.token }
 
     /// When the code expires; nil without one.
-    package var deadline: Instant? {
-        switch state {
-        case .closed: nil
-        case .open(_, _, let until), .tried(_, _, let until): until
-        }
+    package var deadline: Instant? { shown?.until }
+
+    /// Closes a door whose code has expired.
+    package mutating func expire(at now: Instant) {
+        if let shown, now >= shown.until { close() }
     }
 
     /// Somebody wants to pair.
     ///
     /// - Parameter token: of its HELLO.
-    /// - Returns: the code that it must know. Then call `noteWrong` or `noteEnd`.
-    package mutating func admit(_ token: [UInt8], at now: Instant) throws(PairingFailure) -> PairingCode {
-        switch state {
-        case .closed: throw .refused
-        case .open(let code, let own, let until):
-            guard Hash.areEqual(token, own) else { throw .refused }
-            guard now < until else {
-                state = .closed
-                throw .late
-            }
-            state = .tried(code, token: own, until: until)
-            return code
-        case .tried(_, let own, _): throw Hash.areEqual(token, own) ? .busy : .refused
+    package mutating func admit(_ token: [UInt8], at now: Instant) throws(PairingFailure) -> Attempt {
+        guard let shown, Hash.areEqual(token, shown.token) else { throw .refused }
+        guard now < shown.until else {
+            close()
+            throw .late
         }
+        if shown.isTried { throw .busy }
+        return Attempt(code: shown.code, number: shown.number)
     }
 
-    /// The code was tried in vain.
+    /// Somebody shows by which code it believes in.
     ///
-    /// - Returns: the next one, which holds for the rest of the time; nil if the door is closed now.
-    package mutating func noteWrong(at now: Instant) -> PairingCode? {
-        guard case .tried(_, let token, let until) = state else { return nil }
-        failures += 1
-        if failures >= Self.mostFailures { restsUntil = now + Self.rest }
-        guard restsUntil == nil, now < until else {
-            state = .closed
+    /// - Returns: whether the code may be compared: it is the one that is shown, and was not tried.
+    package mutating func claim(_ attempt: Attempt, at now: Instant) -> Bool {
+        guard shown?.number == attempt.number, shown?.isTried == false, now < shown!.until, !isLocked(at: now) else {
+            return false
+        }
+        shown!.isTried = true
+        tries = (tries + [(attempt.number, now)]).suffix(Self.mostTries)
+        return true
+    }
+
+    /// The run that has claimed the code has ended.
+    ///
+    /// - Returns: the next code, which is shown for the rest of the time; nil if the door is closed now, or shows another one already.
+    package mutating func noteEnd(_ attempt: Attempt, isPaired: Bool, at now: Instant) -> PairingCode? {
+        if isPaired { tries.removeAll { $0.number == attempt.number } }
+        guard let former = shown, former.number == attempt.number, former.isTried else { return nil }
+        guard !isPaired, now < former.until, !isLocked(at: now) else {
+            close()
             return nil
         }
-        let code = PairingCode.typed()
-        state = .open(code, token: token, until: until)
+        let code = former.code.isTyped ? PairingCode.typed() : .photographed()
+        show(code, former.token, until: former.until)
         return code
     }
 
-    /// The attempt has ended without a wrong code.
-    package mutating func noteEnd(isPaired: Bool, at now: Instant) {
-        guard case .tried(let code, let token, let until) = state else { return }
-        if isPaired { failures = 0 }
-        state = isPaired || now >= until ? .closed : .open(code, token: token, until: until)
+    private func isLocked(at now: Instant) -> Bool {
+        guard tries.count == Self.mostTries, let first = tries.first, let last = tries.last else { return false }
+        return last.at - first.at < Self.lockout && now - last.at < Self.lockout
+    }
+
+    private mutating func show(_ code: PairingCode, _ token: [UInt8], until: Instant) {
+        codes += 1
+        shown = Shown(code: code, token: token, until: until, number: codes)
     }
 }

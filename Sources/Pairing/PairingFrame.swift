@@ -4,7 +4,7 @@
 /// 01 HELLO    version u8 | nonce 16 | token 8 | length u8 | name    the server's first, then the client's
 /// 02 SHARE    32                                                    the client's first
 /// 03 CONFIRM  64                                                    the client's first
-/// 04 IDENT    device 16 | IRK 32                                    both, after a right CONFIRM
+/// 04 IDENT    key 32                                                for announcements; both, after a right CONFIRM
 /// 05 STORED   status u8                                             both
 /// 06 ABORT    reason u8
 /// 10 AUTH     nonce 16 | MAC 32                                     the client's
@@ -14,7 +14,7 @@ package enum PairingFrame: Equatable, Sendable {
     case hello(Hello)
     case share([UInt8])
     case confirm([UInt8])
-    case ident(DeviceID, resolvingKey: [UInt8])
+    case ident(resolvingKey: [UInt8])
     case stored(isDone: Bool)
     case abort(PairingFailure)
     case auth(nonce: [UInt8], mac: [UInt8])
@@ -75,7 +75,7 @@ package enum PairingFrame: Equatable, Sendable {
             )
         case .share(let share): frame(.share, share)
         case .confirm(let tag): frame(.confirm, tag)
-        case .ident(let device, let key): frame(.ident, device.bytes, key)
+        case .ident(let key): frame(.ident, key)
         case .stored(let isDone): frame(.stored, [isDone ? 0 : 1])
         case .abort(let failure): frame(.abort, [failure.rawValue])
         case .auth(let nonce, let mac): frame(.auth, nonce, mac)
@@ -92,12 +92,7 @@ package enum PairingFrame: Equatable, Sendable {
         case .hello: frame = rest.hello().map { .hello($0) }
         case .share: frame = rest.bytes(Self.shareLength).map { .share($0) }
         case .confirm: frame = rest.bytes(Self.confirmLength).map { .confirm($0) }
-        case .ident:
-            if let device = rest.bytes(DeviceID.length).flatMap({ DeviceID(bytes: $0) }),
-                let key = rest.bytes(Self.keyLength)
-            {
-                frame = .ident(device, resolvingKey: key)
-            }
+        case .ident: frame = rest.bytes(Self.keyLength).map { .ident(resolvingKey: $0) }
         case .stored: frame = rest.byte().map { .stored(isDone: $0 == 0) }
         case .abort: frame = rest.byte().map { .abort(PairingFailure(rawValue: $0) ?? .refused) }
         case .auth:

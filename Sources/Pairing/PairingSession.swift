@@ -3,29 +3,24 @@ package import Time
 
 /// One run of the pairing on a link, after both HELLOs: from the code to a pair that both have stored. Sans-IO.
 ///
-/// Invariant: a pair is stored only by those who know the code, and both know then that the other one has stored it, or asks at the next
-/// link (`LinkProof`) whether it has.
+/// Invariant: only devices that know the code store a pair. A side that has stored it, and does not hear whether the other one has, keeps it
+/// as pending (`.unconfirmed`): the next link settles that (`LinkProof`).
 package struct PairingSession {
-    /// What each device tells the other, once both know the code.
-    package struct Identity: Equatable, Sendable {
-        package let device: DeviceID
-        /// For the announcements of the device (`ResolvableID`).
-        package let resolvingKey: [UInt8]
-
-        package init(device: DeviceID, resolvingKey: [UInt8]) {
-            (self.device, self.resolvingKey) = (device, resolvingKey)
-        }
-    }
-
-    /// What a device keeps of another one.
+    /// The other device, as this one keeps it.
     package struct NewPair: Equatable, Sendable {
-        package let identity: Identity
+        package var id: PairID { PairID(secret: secret) }
         /// The secret of both, 32 bytes.
         package let secret: [UInt8]
+        /// For the announcements of the other device (`ResolvableID`).
+        package let resolvingKey: [UInt8]
         /// As the other device calls itself; anything may be in it.
         package let name: String
         /// Whether this device took the code, rather than showed it.
         package let hasBegun: Bool
+
+        package init(secret: [UInt8], resolvingKey: [UInt8], name: String, hasBegun: Bool) {
+            (self.secret, self.resolvingKey, self.name, self.hasBegun) = (secret, resolvingKey, name, hasBegun)
+        }
     }
 
     package enum Role: Equatable, Sendable {
@@ -37,22 +32,36 @@ package struct PairingSession {
 
     package enum Output: Equatable, Sendable {
         case send([UInt8])
-        /// The code was tried in vain, and is of no use any more.
-        case burnCode
+        /// The other side shows by which code it believes in. Call `confirm`, if this is the first try of the code, or `fail`.
+        case tries
+        /// This device has shown by which code it believes in: the code is of no use for another run.
+        case usesCode
+        /// The code was tried in vain.
+        case wrongCode
         /// Store the pair as one that the other side may not have yet; then call `noteStored`.
         case store(NewPair)
         /// Both sides have it.
         case paired
-        /// What was stored is of no use.
+        /// This side has it, and the other one perhaps.
+        case unconfirmed
+        /// There is no pair; one that was stored is of no use.
         case failed(PairingFailure)
     }
 
     /// Once the code is there, no person is waited for.
     package static let patience = Duration.seconds(20)
 
+    private struct Keys {
+        let secret: [UInt8]
+        let ownTag: [UInt8]
+        let otherTag: [UInt8]
+    }
+
     private enum State {
         case sharing(CPace)
-        case confirming(secret: [UInt8], ownTag: [UInt8], otherTag: [UInt8])
+        case confirming(Keys)
+        /// The other side's tag is here.
+        case trying(Keys, tag: [UInt8])
         case identifying(secret: [UInt8])
         case storing(isOtherDone: Bool)
         case awaitingOther
@@ -60,7 +69,7 @@ package struct PairingSession {
     }
 
     private let role: Role
-    private let identity: Identity
+    private let resolvingKey: [UInt8]
     private let ownHello: [UInt8]
     private let otherHello: [UInt8]
     private let otherName: String
@@ -71,17 +80,18 @@ package struct PairingSession {
     private var outputs: [Output] = []
 
     /// - Parameters:
+    ///   - resolvingKey: of this device.
     ///   - hellos: of both sides.
     ///   - certificate: the SHA-256 of the server's certificate (DER).
     package init(
         _ role: Role,
         code: PairingCode,
-        identity: Identity,
+        resolvingKey: [UInt8],
         hellos: (client: PairingFrame.Hello, server: PairingFrame.Hello),
         certificate: [UInt8],
         at now: Instant
     ) {
-        (self.role, self.identity, deadline) = (role, identity, now + Self.patience)
+        (self.role, self.resolvingKey, deadline) = (role, resolvingKey, now + Self.patience)
         let (client, server) = (PairingFrame.hello(hellos.client).bytes, PairingFrame.hello(hellos.server).bytes)
         (ownHello, otherHello) = role == .takesCode ? (client, server) : (server, client)
         otherName = (role == .takesCode ? hellos.server : hellos.client).name
@@ -92,7 +102,12 @@ package struct PairingSession {
         )
         let run = CPace(setting)
         state = .sharing(run)
-        if role == .takesCode { send(.share(run.share)) }
+        // The tags of two equal sides would be equal, too, and could be sent back.
+        if hellos.client.nonce == hellos.server.nonce {
+            fail(.refused)
+        } else if role == .takesCode {
+            send(.share(run.share))
+        }
     }
 
     package mutating func nextOutput() -> Output? { outputs.isEmpty ? nil : outputs.removeFirst() }
@@ -101,27 +116,34 @@ package struct PairingSession {
     package mutating func receive(_ frame: PairingFrame?) {
         switch (state, frame) {
         case (.ended, _): return
-        case (_, .abort(let failure)): fail(failure, isTold: true)
-        case (.sharing(let run), .share(let share)): confirm(run, share)
-        case (.confirming(let secret, let ownTag, let otherTag), .confirm(let tag)):
-            guard Hash.areEqual(tag, otherTag) else {
-                if role == .showsCode { outputs.append(.burnCode) }
-                return fail(.wrongCode)
-            }
-            if role == .showsCode { send(.confirm(ownTag)) }
-            send(.ident(identity.device, resolvingKey: identity.resolvingKey))
-            state = .identifying(secret: secret)
-        case (.identifying(let secret), .ident(let device, let key)):
-            if device == identity.device { return fail(.refused) }
-            let other = Identity(device: device, resolvingKey: key)
-            let pair = NewPair(identity: other, secret: secret, name: otherName, hasBegun: role == .takesCode)
+        case (_, .abort(let failure)): stop(failure, isTold: true)
+        case (.sharing(let run), .share(let share)): derive(run, share)
+        case (.confirming(let keys), .confirm(let tag)):
+            state = .trying(keys, tag: tag)
+            if role == .showsCode { outputs.append(.tries) } else { confirm() }
+        case (.identifying(let secret), .ident(let key)):
+            // The device itself.
+            if key == resolvingKey { return fail(.refused) }
             state = .storing(isOtherDone: false)
-            outputs.append(.store(pair))
-        case (.storing, .stored(let isDone)):
-            if isDone { state = .storing(isOtherDone: true) } else { fail(.refused, isTold: true) }
-        case (.awaitingOther, .stored(let isDone)): if isDone { succeed() } else { fail(.refused, isTold: true) }
-        default: fail(.refused)
+            let hasBegun = role == .takesCode
+            outputs.append(.store(NewPair(secret: secret, resolvingKey: key, name: otherName, hasBegun: hasBegun)))
+        case (.storing, .stored(true)): state = .storing(isOtherDone: true)
+        case (.awaitingOther, .stored(true)): end(.paired)
+        case (.storing, .stored(false)), (.awaitingOther, .stored(false)): end(.failed(.refused))
+        default: stop(.refused)
         }
+    }
+
+    /// Compares the other side's tag: the one try of the code.
+    package mutating func confirm() {
+        guard case .trying(let keys, let tag) = state else { return }
+        guard Hash.areEqual(tag, keys.otherTag) else {
+            outputs.append(.wrongCode)
+            return fail(.wrongCode)
+        }
+        if role == .showsCode { send(.confirm(keys.ownTag)) }
+        send(.ident(resolvingKey: resolvingKey))
+        state = .identifying(secret: keys.secret)
     }
 
     /// The pair was stored, or could not be.
@@ -129,21 +151,27 @@ package struct PairingSession {
         guard case .storing(let isOtherDone) = state else { return }
         send(.stored(isDone: isDone))
         if !isDone {
-            fail(.refused, isTold: true)
+            end(.failed(.refused))
         } else if isOtherDone {
-            succeed()
+            end(.paired)
         } else {
             state = .awaitingOther
         }
     }
 
     package mutating func expire(at now: Instant) {
-        if let deadline, now >= deadline { fail(.late) }
+        if let deadline, now >= deadline { stop(.late) }
     }
+
+    /// The link is gone.
+    package mutating func linkLost() { stop(.late, isTold: true) }
+
+    /// Ends a run that has stored nothing.
+    package mutating func fail(_ failure: PairingFailure) { stop(failure) }
 
     // MARK: - Steps
 
-    private mutating func confirm(_ run: CPace, _ share: [UInt8]) {
+    private mutating func derive(_ run: CPace, _ share: [UInt8]) {
         let begins = role == .takesCode
         guard let key = run.key(with: share, ownData: ownHello, otherData: otherHello, begins: begins) else {
             return fail(.refused)
@@ -152,23 +180,25 @@ package struct PairingSession {
         func tag(_ share: [UInt8], _ hello: [UInt8]) -> [UInt8] {
             Hash.hmacSHA512(key: tagKey, [share, hello].concatenated)
         }
-        let (ownTag, otherTag) = (tag(run.share, ownHello), tag(share, otherHello))
         let secret = Array(Hash.hmacSHA512(key: key, Array("oriel pair 1".utf8)).prefix(PairingFrame.keyLength))
-        state = .confirming(secret: secret, ownTag: ownTag, otherTag: otherTag)
-        send(begins ? .confirm(ownTag) : .share(run.share))
+        let keys = Keys(secret: secret, ownTag: tag(run.share, ownHello), otherTag: tag(share, otherHello))
+        state = .confirming(keys)
+        if begins { outputs.append(.usesCode) }
+        send(begins ? .confirm(keys.ownTag) : .share(run.share))
     }
 
     private mutating func send(_ frame: PairingFrame) { outputs.append(.send(frame.bytes)) }
 
-    private mutating func succeed() {
-        (state, deadline) = (.ended, nil)
-        outputs.append(.paired)
+    /// - Parameter isTold: whether the other side knows, or cannot be told.
+    private mutating func stop(_ failure: PairingFailure, isTold: Bool = false) {
+        if case .ended = state { return }
+        if !isTold { send(.abort(failure)) }
+        // The other side may have stored it already, and be sure of this one.
+        if case .awaitingOther = state { end(.unconfirmed) } else { end(.failed(failure)) }
     }
 
-    /// - Parameter isTold: whether the other side knows.
-    private mutating func fail(_ failure: PairingFailure, isTold: Bool = false) {
-        if !isTold { send(.abort(failure)) }
+    private mutating func end(_ output: Output) {
         (state, deadline) = (.ended, nil)
-        outputs.append(.failed(failure))
+        outputs.append(output)
     }
 }

@@ -17,10 +17,10 @@ import Testing
         store = try PairStore { $0 == "XDG_STATE_HOME" ? path : nil }
     }
 
-    private func newPair(_ name: String, _ device: DeviceID = .random()) -> PairingSession.NewPair {
+    private func newPair(_ name: String) -> PairingSession.NewPair {
         PairingSession.NewPair(
-            identity: PairingSession.Identity(device: device, resolvingKey: Randomness.bytes(32)),
             secret: Randomness.bytes(32),
+            resolvingKey: Randomness.bytes(32),
             name: name,
             hasBegun: true
         )
@@ -41,13 +41,12 @@ import Testing
     }
 
     @Test func theIdentityStays() throws {
-        let identity = try store.identity()
-        #expect(try store.identity() == identity && identity.resolvingKey.count == 32)
+        let key = try store.resolvingKey()
+        #expect(try store.resolvingKey() == key && key.count == 32)
         let info = try FileDescriptor.open(home.file("oriel/nearby/identity"), O_RDONLY).status()
         #expect(info.st_mode & 0o777 == 0o600)
         let renewed = try store.renewResolvingKey()
-        #expect(renewed.device == identity.device && renewed.resolvingKey != identity.resolvingKey)
-        #expect(try store.identity() == renewed)
+        #expect(try renewed != key && store.resolvingKey() == renewed)
     }
 
     @Test func pairsAreKept() throws {
@@ -60,7 +59,7 @@ import Testing
         #expect(try store.pairs().map(\.name) == ["desk", "tablet"] && store.pairs()[0] == added)
         let info = try FileDescriptor.open(store.path, O_RDONLY).status()
         #expect(info.st_mode & 0o777 == 0o600)
-        let isChanged = try store.change(desk.identity.device) { pair in
+        let isChanged = try store.change(desk.id) { pair in
             var pair = pair
             (pair.state, pair.rights) = (.paired, [.call])
             for number in 1...6 { pair.note(address: "192.0.2.\(number):5", at: time) }
@@ -70,12 +69,19 @@ import Testing
         let changed = try store.pairs()[0]
         #expect(isChanged && changed.state == .paired && changed.rights == [.call] && changed.seen == time)
         #expect(changed.addresses == ["192.0.2.5:5", "192.0.2.6:5", "192.0.2.4:5", "192.0.2.3:5"])
-        #expect(try !store.change(.random()) { $0 })
-        // The same device, paired anew, keeps the name that people gave it.
-        #expect(try store.rename(desk.identity.device, to: "Ann's"))
-        let again = try store.add(newPair("desk", desk.identity.device), at: time)
-        #expect(try again.name == "Ann's" && again.state == .pending && store.pairs().count == 2)
-        #expect(try store.change(tablet.identity.device) { _ in nil })
+        #expect(try !store.change(PairID(secret: [])) { $0 })
+        // A device that claims to be another one replaces nothing.
+        #expect(try store.rename(desk.id, to: "Ann's"))
+        let claim = PairingSession.NewPair(
+            secret: Randomness.bytes(32),
+            resolvingKey: desk.resolvingKey,
+            name: "Ann's",
+            hasBegun: false
+        )
+        let again = try store.add(claim, at: time)
+        #expect(try again.name == "Ann's (2)" && again.state == .pending && store.pairs()[0].secret == desk.secret)
+        #expect(try store.change(again.id) { _ in nil })
+        #expect(try store.change(tablet.id) { _ in nil })
         #expect(try store.pairs().map(\.name) == ["Ann's"])
     }
 
@@ -83,12 +89,14 @@ import Testing
     @Test func namesAreMadeOneOfAKind() throws {
         for _ in 0..<3 { try store.add(newPair("desk"), at: time) }
         #expect(try store.pairs().map(\.name) == ["desk", "desk (2)", "desk (3)"])
-        let third = try store.pairs()[2].device
+        let third = try store.pairs()[2].id
         #expect(try store.rename(third, to: "desk"))
         #expect(try store.pairs()[2].name == "desk (3)")
         for (name, shown) in [
             ("", "device"), ("\u{1B}[2J", "[2J"), (" a \n b ", "a b"), ("\u{202E}ab", "ab"), ("很好", "很好"),
             ("\n", "device"),
+            ("\u{2060}", "device"), ("de\u{200B}sk", "desk"), ("\u{200D}", "device"),
+            ("\u{1F468}\u{200D}\u{1F469}", "\u{1F468}\u{200D}\u{1F469}"),
             (String(repeating: "é", count: 10_000), String(repeating: "é", count: 60)),
         ] {
             #expect(PairStore.shown(name) == shown)
@@ -117,10 +125,10 @@ import Testing
         try write(before, to: "pairs")
         #expect(try store.pairs().map(\.name) == ["desk"])
         try write(damage, to: "identity")
-        #expect(throws: PairStoreError.damaged(path: home.file("oriel/nearby/identity"))) { try store.identity() }
+        #expect(throws: PairStoreError.damaged(path: home.file("oriel/nearby/identity"))) { try store.resolvingKey() }
     }
 
-    /// Each bit of a line: it is damaged, or another one that can be written again.
+    /// A byte of a line: the file is damaged, or has another pair.
     @Test func damagedLinesAreFound() throws {
         try store.add(newPair("desk"), at: time)
         let line = Array(try text("pairs").utf8)
@@ -137,13 +145,13 @@ import Testing
 
     @Test func filesOfOthersAreRefused() throws {
         try store.add(newPair("desk"), at: time)
-        _ = try store.identity()
+        _ = try store.resolvingKey()
         for mode in [0o644, 0o660, 0o604] as [mode_t] {
             for name in ["pairs", "identity"] {
                 let path = home.file("oriel/nearby/\(name)")
                 chmod(path, mode)
                 #expect(throws: PairStoreError.self) {
-                    if name == "pairs" { _ = try store.pairs() } else { _ = try store.identity() }
+                    if name == "pairs" { _ = try store.pairs() } else { _ = try store.resolvingKey() }
                 }
                 chmod(path, 0o600)
             }

@@ -9,7 +9,7 @@ import Testing
         [
             .hello(PairingFrame.Hello(nonce: counting(16), token: counting(8), name: "Größe 很")),
             .hello(PairingFrame.Hello(nonce: counting(16), name: "")), .share(counting(32)), .confirm(counting(64)),
-            .ident(DeviceID(bytes: counting(16))!, resolvingKey: counting(32)), .stored(isDone: true),
+            .ident(resolvingKey: counting(32)), .stored(isDone: true),
             .stored(isDone: false), .auth(nonce: counting(16), mac: counting(32)), .authOK(mac: counting(32)),
         ] + PairingFailure.allCases.map { .abort($0) }
 

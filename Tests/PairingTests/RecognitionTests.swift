@@ -47,10 +47,13 @@ import Testing
     /// Only with the key are two announcements of one device alike.
     @Test func announcementsCannotBeLinked() throws {
         let (key, other) = (Randomness.bytes(32), Randomness.bytes(32))
-        let ids = (0..<200).map { _ in ResolvableID(key: key) }
+        let ids = (0..<200).map { ResolvableID(key: key, instance: [UInt8($0)]) }
         #expect(Set(ids.map(\.bytes)).count == ids.count)
-        for id in ids {
-            #expect(id.isOf(key: key) && !id.isOf(key: other) && id.bytes.count == ResolvableID.length)
+        for (number, id) in ids.enumerated() {
+            let instance = [UInt8(number)]
+            #expect(id.isOf(key: key, instance: instance) && !id.isOf(key: other, instance: instance))
+            // Of another announcement, it is copied.
+            #expect(!id.isOf(key: key, instance: [UInt8(number) ^ 1]) && id.bytes.count == ResolvableID.length)
             #expect(try #require(ResolvableID(bytes: id.bytes)) == id)
         }
         #expect(ResolvableID(bytes: [1, 2]) == nil)
@@ -76,10 +79,10 @@ import Testing
     }
 
     @Test func identitiesAreWrittenAndRead() {
-        let device = DeviceID.random()
-        #expect(DeviceID("\(device)") == device && "\(device)".utf8.count == 32)
+        let pair = PairID(secret: secret)
+        #expect(PairID("\(pair)") == pair && "\(pair)".utf8.count == 32 && PairID(secret: [1]) != pair)
         for text in ["", "0", "zz", String(repeating: "0", count: 31), String(repeating: "0", count: 34), "+1"] {
-            #expect(DeviceID(text) == nil, "\(text)")
+            #expect(PairID(text) == nil, "\(text)")
         }
         #expect([UInt8](hexadecimal: "00fFA5")! == [0, 255, 165] && [UInt8]([0, 255, 165]).hexadecimal == "00ffa5")
     }

@@ -1,12 +1,14 @@
 import Sodium
 
-/// A device, whatever its name and address: 16 random bytes, made at its first run. Only paired devices learn it.
-package struct DeviceID: Hashable, Sendable, CustomStringConvertible {
+/// A pair of two devices, on both sides: the first 16 bytes of a hash of its secret. So nobody else can claim it, and devices that several
+/// know have no name in common by which these could compare notes.
+package struct PairID: Hashable, Sendable, CustomStringConvertible {
     package static let length = 16
 
     package let bytes: [UInt8]
 
-    package static func random() -> DeviceID { DeviceID(bytes: Randomness.bytes(length))! }
+    /// - Parameter secret: of the pair.
+    package init(secret: [UInt8]) { bytes = Array(Hash.hmacSHA256(key: secret, Array("id".utf8)).prefix(Self.length)) }
 
     /// - Returns: nil for another length.
     package init?(bytes: some Sequence<UInt8>) {
