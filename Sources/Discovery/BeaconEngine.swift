@@ -13,18 +13,28 @@ package struct BeaconEngine {
     }
 
     package static let patience = Duration.seconds(65)
-    /// Devices that are known at once; further ones are left out until one of these goes.
+    /// Announcements from different places that are known at once; further ones are left out until one of these goes.
     package static let most = 1024
+    /// Of one host.
+    package static let mostOfHost = 16
 
     private static let first: [Duration] = [.zero, .seconds(1), .seconds(3)]
     /// Between two announcements, in milliseconds. Two of the longest are shorter than `patience`.
     private static let intervals = 28_000...32_000
     /// Of an answer, in milliseconds, so that not all answer at once.
     private static let answerDelays = 0...100
-    private static let mostEndpoints = 8
+    /// Changes that are told, in a row and on average.
+    private static let newsInterval = Duration.milliseconds(2)
+    private static let newsSlack = Duration.seconds(2)
     private static let mostAnswers = 64
     private static let answerInterval = Duration.milliseconds(100)
     private static let answerSlack = Duration.seconds(2)
+
+    /// What one host says of one device. Others can say something else of it, and do not change this.
+    private struct Key: Hashable {
+        let instance: [UInt8]
+        let host: String
+    }
 
     private struct Known {
         var sighting: Sighting
@@ -48,7 +58,8 @@ package struct BeaconEngine {
     private var askAt: [Instant] = []
     private var goodbye: (bytes: [UInt8], at: Instant)?
     private var isBrowsing = false
-    private var known: [[UInt8]: Known] = [:]
+    private var known: [Key: Known] = [:]
+    private var newsLimit = RateLimit(interval: newsInterval, slack: newsSlack, from: .start)
     private var answers: [(endpoint: Endpoint, at: Instant)] = []
     private var answerLimit = RateLimit(interval: answerInterval, slack: answerSlack, from: .start)
     private var outputs: [Output] = []
@@ -76,6 +87,7 @@ package struct BeaconEngine {
     ///   - name: empty for one that only pairs may know.
     ///   - port: where it takes links, over TCP.
     package mutating func advertise(_ announcement: Announcement, name: String, port: UInt16, at now: Instant) {
+        precondition(announcement.instance == instance)
         let isNew = own == nil
         own = Own(announcement: announcement, name: name, port: port)
         goodbye = nil
@@ -98,10 +110,11 @@ package struct BeaconEngine {
         askAt = Self.first.map { now + $0 }
     }
 
+    /// All that was seen is lost.
     package mutating func stopBrowsing() {
         isBrowsing = false
         askAt = []
-        known = [:]
+        for key in known.keys { lose(key) }
     }
 
     /// This machine has other addresses, or was asleep.
@@ -125,7 +138,7 @@ package struct BeaconEngine {
             goodbye = nil
         }
         answer(at: now)
-        for (instance, device) in known where now - device.heardAt >= Self.patience { lose(instance) }
+        for (key, device) in known where now - device.heardAt >= Self.patience { lose(key) }
     }
 
     // MARK: - What is heard
@@ -149,35 +162,43 @@ package struct BeaconEngine {
                 at: now
             )
         case .goodbye:
-            // Others cannot send a device away, unless they can send from its address.
             guard let instance = beacon.announcement?.instance,
-                known[instance]?.sighting.endpoints.contains(where: { $0.host == source.host }) ?? false
+                case let key = Key(instance: instance, host: source.host), known[key] != nil
             else { return }
-            lose(instance)
+            lose(key)
         }
     }
 
     private mutating func note(_ announcement: Announcement, _ beacon: Beacon, _ endpoint: Endpoint, at now: Instant) {
-        let former = known[announcement.instance]
-        guard former != nil || known.count < Self.most else { return }
-        var endpoints = former?.sighting.endpoints.filter { $0.port == beacon.port } ?? []
-        if !endpoints.contains(endpoint), endpoints.count < Self.mostEndpoints { endpoints.append(endpoint) }
-        endpoints.sort { ($0.order, $0.host) < ($1.order, $1.host) }
-        let sighting = Sighting(announcement, name: beacon.name, endpoints: endpoints)
-        known[announcement.instance] = Known(sighting: sighting, heardAt: now)
-        if former?.sighting != sighting { outputs.append(.news(.seen(sighting))) }
+        let key = Key(instance: announcement.instance, host: endpoint.host)
+        let former = known[key]
+        if former == nil {
+            guard known.count < Self.most, known.keys.count(where: { $0.host == key.host }) < Self.mostOfHost else {
+                return
+            }
+        }
+        let sighting = Sighting(announcement, from: endpoint.host, name: beacon.name, endpoints: [endpoint])
+        guard former?.sighting != sighting else {
+            known[key]!.heardAt = now
+            return
+        }
+        // Those who change without end are heard again later.
+        guard now >= newsLimit.earliest else { return }
+        newsLimit.note(at: now)
+        known[key] = Known(sighting: sighting, heardAt: now)
+        outputs.append(.news(.seen(sighting)))
     }
 
-    private mutating func lose(_ instance: [UInt8]) {
-        known[instance] = nil
-        outputs.append(.news(.lost(instance)))
+    private mutating func lose(_ key: Key) {
+        known[key] = nil
+        outputs.append(.news(.lost(key.instance, source: key.host)))
     }
 
     private mutating func answer(at now: Instant) {
         guard let own else { return }
         let due = answers.filter { $0.at <= now }
         answers.removeAll { $0.at <= now }
-        // Those who ask too often hear the next announcement to all.
+        // Further ones hear the next announcement to all.
         for (endpoint, _) in due where now >= answerLimit.earliest {
             answerLimit.note(at: now)
             outputs.append(.tell(own.beacon(), endpoint))

@@ -4,7 +4,7 @@ package import Time
 /// The devices nearby, of all drivers: one that several have found is one. Devices are equal by identity, never by name. Sans-IO.
 package struct DeviceList {
     package enum Identity: Hashable, Sendable {
-        case pair(DeviceID)
+        case pair(PairID)
         /// Of a device that is no pair: of one start of it.
         case instance([UInt8])
     }
@@ -30,12 +30,12 @@ package struct DeviceList {
 
     /// A device that this one knows.
     package struct Known: Sendable {
-        package let device: DeviceID
+        package let id: PairID
         package let resolvingKey: [UInt8]
         package let name: String
 
-        package init(device: DeviceID, resolvingKey: [UInt8], name: String) {
-            (self.device, self.resolvingKey, self.name) = (device, resolvingKey, name)
+        package init(id: PairID, resolvingKey: [UInt8], name: String) {
+            (self.id, self.resolvingKey, self.name) = (id, resolvingKey, name)
         }
     }
 
@@ -45,7 +45,7 @@ package struct DeviceList {
         case lost(Identity)
     }
 
-    /// For all drivers together; further ones are left out.
+    /// Of one driver; further ones are left out.
     package static let most = 1024
 
     private struct Entry {
@@ -53,23 +53,23 @@ package struct DeviceList {
         let identity: Identity
         let since: Instant
 
-        init(sighting: Sighting, since: Instant, by pairs: [Known]) {
-            (self.sighting, self.since) = (sighting, since)
-            let pair = sighting.announcement.resolvable.flatMap { id in pairs.first { id.isOf(key: $0.resolvingKey) } }
-            identity = pair.map { .pair($0.device) } ?? .instance(sighting.announcement.instance)
+        init(_ sighting: Sighting, since: Instant, identity: Identity) {
+            (self.sighting, self.since, self.identity) = (sighting, since, identity)
         }
     }
 
-    /// Of what one driver knows of one start of a device.
+    /// Of what one driver knows of one start of a device, from one place.
     private struct Key: Hashable {
         let driver: Driver
         let instance: [UInt8]
+        let source: String
     }
 
     private var pairs: [Known] = []
     private var entries: [Key: Entry] = [:]
     /// The entries of each identity.
     private var members: [Identity: Set<Key>] = [:]
+    private var counts: [Driver: Int] = [:]
     private var shown: [Identity: Device] = [:]
     /// Identities whose entries have changed, in the order of the changes.
     private var touched: [Identity] = []
@@ -91,17 +91,26 @@ package struct DeviceList {
     /// The pairs have changed.
     package mutating func set(_ pairs: [Known]) {
         self.pairs = pairs
-        for (key, entry) in entries { place(key, Entry(sighting: entry.sighting, since: entry.since, by: pairs)) }
+        for (key, entry) in entries {
+            place(key, Entry(entry.sighting, since: entry.since, identity: identity(of: entry.sighting.announcement)))
+        }
     }
 
     package mutating func note(_ news: SightingNews, by driver: Driver, at now: Instant) {
         switch news {
         case .seen(let sighting):
-            let key = Key(driver: driver, instance: sighting.announcement.instance)
+            let announcement = sighting.announcement
+            let key = Key(driver: driver, instance: announcement.instance, source: sighting.source)
             let former = entries[key]
-            guard former != nil || entries.count < Self.most else { return }
-            place(key, Entry(sighting: sighting, since: former?.since ?? now, by: pairs))
-        case .lost(let instance): place(Key(driver: driver, instance: instance), nil)
+            guard former != nil || counts[driver, default: 0] < Self.most else { return }
+            // To recognise a pair costs a hash for each.
+            let isSame = former?.sighting.announcement.resolvable == announcement.resolvable
+            let identity = isSame ? former?.identity : nil
+            place(
+                key,
+                Entry(sighting, since: former?.since ?? now, identity: identity ?? self.identity(of: announcement))
+            )
+        case .lost(let instance, let source): place(Key(driver: driver, instance: instance, source: source), nil)
         }
     }
 
@@ -112,7 +121,15 @@ package struct DeviceList {
 
     // MARK: - Merging
 
+    private func identity(of announcement: Announcement) -> Identity {
+        let pair = announcement.resolvable.flatMap { id in
+            pairs.first { id.isOf(key: $0.resolvingKey, instance: announcement.instance) }
+        }
+        return pair.map { .pair($0.id) } ?? .instance(announcement.instance)
+    }
+
     private mutating func place(_ key: Key, _ entry: Entry?) {
+        counts[key.driver, default: 0] += (entry == nil ? 0 : 1) - (entries[key] == nil ? 0 : 1)
         if let former = entries[key]?.identity {
             members[former]?.remove(key)
             if members[former]?.isEmpty ?? false { members[former] = nil }
@@ -141,24 +158,33 @@ package struct DeviceList {
     }
 
     /// The device of an identity, of all that the drivers know; nil if none knows anything.
+    ///
+    /// What was heard first of a start counts for its state, as others may announce the same later. The newest start comes first; the places
+    /// of all are kept, as only a link tells which of them is the device.
     private func merged(_ identity: Identity) -> Device? {
         let found = (members[identity] ?? []).map { ($0, entries[$0]!) }.sorted { one, other in
-            (one.1.since, one.0.driver.rawValue) < (other.1.since, other.0.driver.rawValue)
+            (one.1.since, one.0.driver.rawValue, one.0.source) < (
+                other.1.since, other.0.driver.rawValue, other.0.source
+            )
         }
-        // The newest start of a device counts: an older one is still announced where it ended without a goodbye.
-        guard let oldest = found.first, let newest = found.last else { return nil }
-        let announcement = newest.1.sighting.announcement
-        let present = found.filter { $0.0.instance == announcement.instance }
-        let ways = present.flatMap { key, entry in entry.sighting.endpoints.map { (driver: key.driver, endpoint: $0) } }
-        let pair: Known? = if case .pair(let device) = identity { pairs.first { $0.device == device } } else { nil }
-        let said = present.map(\.1.sighting.name).first { !$0.isEmpty } ?? ""
+        guard let oldest = found.first else { return nil }
+        var starts: [[UInt8]] = []
+        for (key, _) in found where !starts.contains(key.instance) { starts.insert(key.instance, at: 0) }
+        let ways = starts.flatMap { instance in
+            found.filter { $0.0.instance == instance }.flatMap { key, entry in
+                entry.sighting.endpoints.map { (driver: key.driver, endpoint: $0) }
+            }.sorted { ($0.endpoint.order, $0.endpoint.host) < ($1.endpoint.order, $1.endpoint.host) }
+        }
+        let present = found.filter { $0.0.instance == starts[0] }.map(\.1.sighting)
+        let pair: Known? = if case .pair(let id) = identity { pairs.first { $0.id == id } } else { nil }
+        let said = present.map(\.name).first { !$0.isEmpty } ?? ""
         return Device(
             identity: identity,
             name: pair?.name ?? (said.isEmpty ? "" : PairStore.shown(said)),
-            state: announcement.state,
-            token: announcement.token,
-            codecs: announcement.codecs,
-            endpoints: ways.sorted { ($0.endpoint.order, $0.endpoint.host) < ($1.endpoint.order, $1.endpoint.host) },
+            state: present[0].announcement.state,
+            token: present[0].announcement.token,
+            codecs: present[0].announcement.codecs,
+            endpoints: ways,
             since: oldest.1.since
         )
     }

@@ -9,16 +9,18 @@ package enum Driver: String, CaseIterable, Codable, Sendable {
     case room
 }
 
-/// What one driver knows of one device. It was heard of; whether it can be reached, only a link tells.
+/// What one driver knows of one device, from one place. It was heard of; whether it can be reached, only a link tells.
 package struct Sighting: Equatable, Sendable {
     package var announcement: Announcement
+    /// The place: an address, or an interface. Another place may say something else of the same device.
+    package let source: String
     /// As the device calls itself; anything may be in it, and it may be empty.
     package var name: String
     /// The best one first.
     package var endpoints: [Endpoint]
 
-    package init(_ announcement: Announcement, name: String, endpoints: [Endpoint]) {
-        (self.announcement, self.name, self.endpoints) = (announcement, name, endpoints)
+    package init(_ announcement: Announcement, from source: String, name: String, endpoints: [Endpoint]) {
+        (self.announcement, self.source, self.name, self.endpoints) = (announcement, source, name, endpoints)
     }
 }
 
@@ -26,6 +28,6 @@ package struct Sighting: Equatable, Sendable {
 package enum SightingNews: Equatable, Sendable {
     /// A new device, or another state of a known one.
     case seen(Sighting)
-    /// By its instance.
-    case lost([UInt8])
+    /// By its instance, and the place.
+    case lost([UInt8], source: String)
 }

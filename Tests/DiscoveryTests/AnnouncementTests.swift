@@ -9,7 +9,7 @@ func announcement(_ number: UInt8 = 1, _ state: Announcement.State = .idle, of k
     Announcement(
         instance: [UInt8](repeating: number, count: 8),
         state: state,
-        resolvable: key.map { ResolvableID(key: $0) },
+        resolvable: key.map { ResolvableID(key: $0, instance: [UInt8](repeating: number, count: 8)) },
         codecs: ["vp8"]
     )
 }
@@ -21,7 +21,7 @@ func announcement(_ number: UInt8 = 1, _ state: Announcement.State = .idle, of k
             instance: Randomness.bytes(8),
             state: .live,
             token: Randomness.bytes(8),
-            resolvable: ResolvableID(key: Randomness.bytes(32)),
+            resolvable: ResolvableID(key: Randomness.bytes(32), instance: []),
             codecs: ["vp8", "vp9", "av1"]
         ),
     ]
@@ -107,10 +107,11 @@ func announcement(_ number: UInt8 = 1, _ state: Announcement.State = .idle, of k
     @Test func placesAreSorted() {
         let places = [
             Endpoint(host: "fe80::1", interface: 3, port: 1), Endpoint(host: "2001:db8::1", interface: 3, port: 1),
-            Endpoint(host: "192.0.2.1", interface: 3, port: 1),
+            Endpoint(host: "169.254.3.4", interface: 3, port: 1), Endpoint(host: "192.0.2.1", interface: 3, port: 1),
         ]
-        #expect(places.sorted { $0.order < $1.order }.map(\.host) == ["192.0.2.1", "2001:db8::1", "fe80::1"])
-        #expect(places.map(\.interface) == [3, 0, 0])
-        #expect(places.map(\.description) == ["[fe80::1]:1", "[2001:db8::1]:1", "192.0.2.1:1"])
+        let sorted = places.sorted { ($0.order, $0.host) < ($1.order, $1.host) }
+        #expect(sorted.map(\.host) == ["192.0.2.1", "2001:db8::1", "169.254.3.4", "fe80::1"])
+        #expect(places.map(\.interface) == [3, 0, 3, 0])
+        #expect(places.map(\.description) == ["[fe80::1%3]:1", "[2001:db8::1]:1", "169.254.3.4:1", "192.0.2.1:1"])
     }
 }
