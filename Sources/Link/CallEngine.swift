@@ -13,13 +13,13 @@ package struct CallEngine {
     package typealias Request = Int
 
     package enum Output: Equatable, Sendable {
-        case send(CallMessage, to: DeviceID)
+        case send(CallMessage, to: PairID)
         /// Somebody calls: ask the person.
-        case rings(Request, from: DeviceID, note: String)
+        case rings(Request, from: PairID, note: String)
         /// The device that is called has asked its person.
-        case isRinging(Request, at: DeviceID)
+        case isRinging(Request, at: PairID)
         /// Both want it: connect the media, and then call `noteStarted`.
-        case begins(Request, CallID, with: DeviceID, isOurs: Bool)
+        case begins(Request, CallID, with: PairID, isOurs: Bool)
         case started(Request)
         case ended(Request, CallEnd, parameters: [String: String])
     }
@@ -27,9 +27,11 @@ package struct CallEngine {
     package static let times = 1...120
     /// From the answer to the first picture.
     package static let patience = Duration.seconds(20)
-    /// How long the other side may be without a link before the media flows.
+    /// How long a call rings without a link to the caller.
     package static let linkPatience = Duration.seconds(10)
     private static let mostInvited = 8
+    /// Of all parameters of an end, as JSON, in bytes.
+    private static let mostParameters = 32_768
     private static let mostEnded = 32
 
     private struct Invitation {
@@ -37,14 +39,14 @@ package struct CallEngine {
         let request: Request
         let note: String
         let seconds: Int
-        var invited: [DeviceID]
+        var invited: [PairID]
         let until: Instant
     }
 
     private struct Call {
         let id: CallID
         let request: Request
-        let other: DeviceID
+        let other: PairID
         /// Whether this device has called.
         let isOurs: Bool
     }
@@ -52,13 +54,14 @@ package struct CallEngine {
     private enum State {
         case idle
         case inviting(Invitation)
-        case ringing(Call, until: Instant)
+        /// - unlinked: until when a new link is waited for; nil while there is one.
+        case ringing(Call, until: Instant, unlinked: Instant?)
         case starting(Call, until: Instant)
         case live(Call)
     }
 
     private var state = State.idle
-    private var linked: Set<DeviceID> = []
+    private var linked: Set<PairID> = []
     private var lastRequest = 0
     /// The newest calls that have ended, so that a message that comes late does not begin one of them again.
     private var ended: [(id: CallID, reason: CallEnd)] = []
@@ -74,7 +77,8 @@ package struct CallEngine {
         switch state {
         case .idle, .live: nil
         case .inviting(let invitation): invitation.until
-        case .ringing(_, let until), .starting(_, let until): until
+        case .starting(_, let until): until
+        case .ringing(_, let until, let unlinked): earliest(until, unlinked)
         }
     }
 
@@ -82,10 +86,14 @@ package struct CallEngine {
 
     /// Calls one of several devices: the first that accepts.
     ///
-    /// - Parameter seconds: one of `times`.
+    /// - Parameters:
+    ///   - note: up to `LinkFrame.longestText`.
+    ///   - seconds: one of `times`.
     /// - Returns: nil while there is a call already.
-    package mutating func invite(_ devices: [DeviceID], note: String, seconds: Int, at now: Instant) -> Request? {
-        guard case .idle = state, 1...Self.mostInvited ~= devices.count, Self.times ~= seconds else { return nil }
+    package mutating func invite(_ devices: [PairID], note: String, seconds: Int, at now: Instant) -> Request? {
+        guard case .idle = state, 1...Self.mostInvited ~= devices.count, Self.times ~= seconds,
+            note.utf8.count <= LinkFrame.longestText
+        else { return nil }
         lastRequest += 1
         let invitation = Invitation(
             id: makeID(),
@@ -102,7 +110,7 @@ package struct CallEngine {
 
     /// - Returns: false if it does not ring any more.
     package mutating func accept(_ request: Request, at now: Instant) -> Bool {
-        guard case .ringing(let call, _) = state, call.request == request else { return false }
+        guard case .ringing(let call, _, _) = state, call.request == request else { return false }
         send(.accept(call.id), to: call.other)
         begin(call, at: now)
         return true
@@ -110,17 +118,20 @@ package struct CallEngine {
 
     /// Ends a call in whichever state: rejects, cancels or hangs up.
     ///
+    /// - Parameter parameters: for the other side; left out if they are too long.
     /// - Returns: false if it has ended already.
     package mutating func end(_ request: Request, parameters: [String: String] = [:]) -> Bool {
         switch state {
         case .inviting(let invitation) where invitation.request == request:
             for device in invitation.invited { send(.cancel(invitation.id, .cancelled), to: device) }
             finish(invitation.id, request, .cancelled)
-        case .ringing(let call, _) where call.request == request:
+        case .ringing(let call, _, _) where call.request == request:
             send(.reject(call.id, .rejected), to: call.other)
             finish(call.id, request, .rejected)
         case .starting(let call, _) where call.request == request, .live(let call) where call.request == request:
-            send(.end(call.id, .hungUp, parameters: parameters), to: call.other)
+            let count = parameters.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 8 }
+            let told = count <= Self.mostParameters ? parameters : [:]
+            send(.end(call.id, .hungUp, parameters: told), to: call.other)
             finish(call.id, request, .hungUp, parameters)
         default: return false
         }
@@ -146,18 +157,26 @@ package struct CallEngine {
 
     // MARK: - Links
 
-    package mutating func linkUp(_ device: DeviceID) {
+    package mutating func linkUp(_ device: PairID) {
         linked.insert(device)
-        let (id, phase) = standing(with: device)
-        send(.state(id, phase), to: device)
+        if case .ringing(let call, let until, _) = state, call.other == device {
+            state = .ringing(call, until: until, unlinked: nil)
+        }
+        send(.state(standing(with: device)), to: device)
     }
 
-    package mutating func linkDown(_ device: DeviceID, at now: Instant) {
+    package mutating func linkDown(_ device: PairID, at now: Instant) {
         linked.remove(device)
-        // Whoever is called waits no longer than for a link that is made again.
-        if case .ringing(let call, let until) = state, call.other == device {
-            state = .ringing(call, until: min(until, now + Self.linkPatience))
+        if case .ringing(let call, let until, _) = state, call.other == device {
+            state = .ringing(call, until: until, unlinked: now + Self.linkPatience)
         }
+    }
+
+    /// A device is no pair any more.
+    package mutating func forget(_ device: PairID) {
+        if let call = present, call.other == device { finish(call.id, call.request, .lost) }
+        withdraw(device, because: .lost)
+        linked.remove(device)
     }
 
     package mutating func poll(at now: Instant) {
@@ -166,10 +185,9 @@ package struct CallEngine {
         case .inviting(let invitation) where now >= invitation.until:
             for device in invitation.invited { send(.cancel(invitation.id, .unanswered), to: device) }
             finish(invitation.id, invitation.request, .unanswered)
-        case .ringing(let call, let until) where now >= until:
-            // The caller may be silent since its link was lost.
+        case .ringing(let call, let until, let unlinked) where now >= until || unlinked.map { now >= $0 } ?? false:
             send(.reject(call.id, .unanswered), to: call.other)
-            finish(call.id, call.request, linked.contains(call.other) ? .unanswered : .lost)
+            finish(call.id, call.request, unlinked == nil ? .unanswered : .lost)
         case .starting(let call, let until) where now >= until:
             send(.end(call.id, .failed, parameters: [:]), to: call.other)
             finish(call.id, call.request, .failed)
@@ -179,7 +197,7 @@ package struct CallEngine {
 
     // MARK: - The other side
 
-    package mutating func receive(_ message: CallMessage, from device: DeviceID, at now: Instant) {
+    package mutating func receive(_ message: CallMessage, from device: PairID, at now: Instant) {
         switch message {
         case .invite(let id, let note, let seconds): take(id, note, seconds, from: device, at: now)
         case .ringing(let id):
@@ -188,21 +206,17 @@ package struct CallEngine {
             }
         case .accept(let id): takeAccept(id, from: device, at: now)
         case .reject(let id, let reason):
-            guard case .inviting(var invitation) = state, invitation.id == id, invitation.invited.contains(device)
-            else { return }
-            invitation.invited.removeAll { $0 == device }
-            state = .inviting(invitation)
-            if invitation.invited.isEmpty { finish(id, invitation.request, reason) }
+            if case .inviting(let invitation) = state, invitation.id == id { withdraw(device, because: reason) }
         case .cancel(let id, let reason), .end(let id, let reason, _):
             var parameters: [String: String] = [:]
             if case .end(_, _, let said) = message { parameters = said }
             guard let call = call(id, with: device) else { return }
             finish(id, call.request, reason, parameters)
-        case .state(let id, let phase): compare(id, phase, with: device, at: now)
+        case .state(let standing): compare(standing, with: device, at: now)
         }
     }
 
-    private mutating func take(_ id: CallID, _ note: String, _ seconds: Int, from device: DeviceID, at now: Instant) {
+    private mutating func take(_ id: CallID, _ note: String, _ seconds: Int, from device: PairID, at now: Instant) {
         if let former = ended.first(where: { $0.id == id }) { return send(.reject(id, former.reason), to: device) }
         let seconds = min(max(seconds, Self.times.lowerBound), Self.times.upperBound)
         switch state {
@@ -210,42 +224,46 @@ package struct CallEngine {
             lastRequest += 1
             let call = Call(id: id, request: lastRequest, other: device, isOurs: false)
             // The caller's own time ends first.
-            state = .ringing(call, until: now + .seconds(seconds) + .seconds(2))
+            state = .ringing(call, until: now + .seconds(seconds) + .seconds(2), unlinked: nil)
             send(.ringing(id), to: device)
             outputs.append(.rings(lastRequest, from: device, note: note))
         case .inviting(let invitation) where invitation.invited.contains(device):
             // Both call each other: the lower one is the call, and the other side does the same.
-            if invitation.id < id { return }
+            if invitation.id <= id { return }
             withdraw(invitation, but: device)
             remember(invitation.id, .elsewhere)
             send(.accept(id), to: device)
             begin(Call(id: id, request: invitation.request, other: device, isOurs: false), at: now)
-        case .ringing(let call, _) where call.id == id && call.other == device: send(.ringing(id), to: device)
+        case .ringing(let call, _, _) where call.id == id && call.other == device: send(.ringing(id), to: device)
         case .starting(let call, _) where call.id == id && call.other == device: send(.accept(id), to: device)
         default: send(.reject(id, .busy), to: device)
         }
     }
 
-    private mutating func takeAccept(_ id: CallID, from device: DeviceID, at now: Instant) {
+    private mutating func takeAccept(_ id: CallID, from device: PairID, at now: Instant) {
         if case .inviting(let invitation) = state, invitation.id == id, invitation.invited.contains(device) {
             withdraw(invitation, but: device)
             begin(Call(id: id, request: invitation.request, other: device, isOurs: true), at: now)
         } else if call(id, with: device) == nil {
-            // Too late.
-            send(.cancel(id, ended.first { $0.id == id }?.reason ?? .cancelled), to: device)
+            // Too late, or another one was faster.
+            let isAnswered = present?.id == id
+            send(.cancel(id, ended.first { $0.id == id }?.reason ?? (isAnswered ? .elsewhere : .cancelled)), to: device)
         }
     }
 
     /// What the other side believes, at a new link.
-    private mutating func compare(_ id: CallID?, _ phase: CallPhase, with device: DeviceID, at now: Instant) {
+    private mutating func compare(_ standing: CallStanding?, with device: PairID, at now: Instant) {
+        let (id, phase) = (standing?.id, standing?.phase)
         switch state {
         case .inviting(let invitation) where invitation.invited.contains(device):
             if id == invitation.id, phase == .begun {
                 takeAccept(invitation.id, from: device, at: now)
+            } else if id == invitation.id, phase == .ringing {
+                outputs.append(.isRinging(invitation.request, at: device))
             } else if id != invitation.id {
                 send(Self.message(invitation), to: device)
             }
-        case .ringing(let call, _) where call.other == device:
+        case .ringing(let call, _, _) where call.other == device:
             if id != call.id || phase != .inviting { finish(call.id, call.request, .cancelled) }
         case .starting(let call, _) where call.other == device, .live(let call) where call.other == device:
             if id == call.id, phase == .inviting {
@@ -259,26 +277,38 @@ package struct CallEngine {
 
     // MARK: - Steps
 
-    private func standing(with device: DeviceID) -> (CallID?, CallPhase) {
+    private func standing(with device: PairID) -> CallStanding? {
         switch state {
-        case .inviting(let invitation) where invitation.invited.contains(device): (invitation.id, .inviting)
-        case .ringing(let call, _) where call.other == device: (call.id, .ringing)
+        case .inviting(let invitation) where invitation.invited.contains(device): CallStanding(invitation.id, .inviting)
+        case .ringing(let call, _, _) where call.other == device: CallStanding(call.id, .ringing)
         case .starting(let call, _) where call.other == device, .live(let call) where call.other == device:
-            (call.id, .begun)
-        default: (nil, .none)
+            CallStanding(call.id, .begun)
+        default: nil
         }
     }
 
-    /// The call of an identity, if it is with a device; not one that this device only invites to.
-    private func call(_ id: CallID, with device: DeviceID) -> Call? {
+    /// The call that this device has; not one that it only invites to.
+    private var present: Call? {
         switch state {
-        case .ringing(let call, _), .starting(let call, _), .live(let call):
-            call.id == id && call.other == device ? call : nil
+        case .ringing(let call, _, _), .starting(let call, _), .live(let call): call
         case .idle, .inviting: nil
         }
     }
 
-    private mutating func withdraw(_ invitation: Invitation, but device: DeviceID) {
+    /// The call of an identity, if it is with a device.
+    private func call(_ id: CallID, with device: PairID) -> Call? {
+        present.flatMap { $0.id == id && $0.other == device ? $0 : nil }
+    }
+
+    /// A device does not take the invitation.
+    private mutating func withdraw(_ device: PairID, because reason: CallEnd) {
+        guard case .inviting(var invitation) = state, invitation.invited.contains(device) else { return }
+        invitation.invited.removeAll { $0 == device }
+        state = .inviting(invitation)
+        if invitation.invited.isEmpty { finish(invitation.id, invitation.request, reason) }
+    }
+
+    private mutating func withdraw(_ invitation: Invitation, but device: PairID) {
         for other in invitation.invited where other != device { send(.cancel(invitation.id, .elsewhere), to: other) }
     }
 
@@ -303,7 +333,7 @@ package struct CallEngine {
         if ended.count > Self.mostEnded { ended.removeFirst() }
     }
 
-    private mutating func send(_ message: CallMessage, to device: DeviceID) {
+    private mutating func send(_ message: CallMessage, to device: PairID) {
         // Whoever has no link is told where this device stands once it has one.
         if linked.contains(device) { outputs.append(.send(message, to: device)) }
     }

@@ -11,14 +11,21 @@ package enum CallMessage: Equatable, Sendable {
     case cancel(CallID, CallEnd)
     /// Of a call that has begun.
     case end(CallID, CallEnd, parameters: [String: String])
-    /// Of a new link: the call between these two, if there is one.
-    case state(CallID?, CallPhase)
+    /// Of a new link: the call between these two; nil if there is none.
+    case state(CallStanding?)
+}
+
+/// Where one side stands in a call.
+package struct CallStanding: Equatable, Sendable {
+    package let id: CallID
+    package let phase: CallPhase
+
+    package init(_ id: CallID, _ phase: CallPhase) { (self.id, self.phase) = (id, phase) }
 }
 
 package enum CallPhase: UInt8, Sendable, CaseIterable {
-    case none
     /// This device calls.
-    case inviting
+    case inviting = 1
     /// This device is called.
     case ringing
     /// Accepted, and on its way, or live.

@@ -6,11 +6,11 @@ import Pairing
 /// ```
 /// 20 MESSAGE  id u32 | JSON              a line, and parameters
 /// 21 ACK      id u32
-/// 30 OFFER    id u32 | size u64 | SHA-256 32 | modified u64 | name
+/// 30 OFFER    id u32 | size u64 | modified u64 | name
 /// 31 TAKE     id u32 | offset u64        from there on; 2⁶⁴-1 for not at all
 /// 32 DATA     id u32 | offset u64 | bytes
 /// 33 CREDIT   id u32 | bytes u32         may be sent beyond what was allowed before
-/// 34 DONE     id u32
+/// 34 DONE     id u32 | hash 32           of the whole file
 /// 35 RESULT   id u32 | status u8
 /// 36 CANCEL   id u32
 /// 40 OPEN     id u32 | label             a stream of bytes
@@ -24,7 +24,7 @@ import Pairing
 /// 54 WITHDRAW call 16 | reason u8
 /// 55 SIGNAL   call 16 | JSON             an offer, an answer, candidates
 /// 56 END      call 16 | reason u8 | JSON
-/// 57 STATE    phase u8 | call 16         without the call if there is none
+/// 57 STATE    phase u8 | call 16         0 alone if there is none
 /// 60 UNPAIR
 /// 61 KEY      32                         by which announcements are recognised from now on
 /// ```
@@ -36,7 +36,7 @@ package enum LinkFrame: Equatable, Sendable {
     case take(id: UInt32, offset: UInt64?)
     case data(id: UInt32, offset: UInt64, [UInt8])
     case credit(id: UInt32, bytes: UInt32)
-    case done(id: UInt32)
+    case done(id: UInt32, hash: [UInt8])
     case result(id: UInt32, status: UInt8)
     case cancel(id: UInt32)
     case open(id: UInt32, label: String)
@@ -50,15 +50,13 @@ package enum LinkFrame: Equatable, Sendable {
 
     package struct FileOffer: Equatable, Sendable {
         package let size: UInt64
-        /// SHA-256.
-        package let hash: [UInt8]
         /// Seconds since 1970.
         package let modified: UInt64
         /// As the other side calls it; anything may be in it.
         package let name: String
 
-        package init(size: UInt64, hash: [UInt8], modified: UInt64, name: String) {
-            (self.size, self.hash, self.modified, self.name) = (size, hash, modified, name)
+        package init(size: UInt64, modified: UInt64, name: String) {
+            (self.size, self.modified, self.name) = (size, modified, name)
         }
     }
 
@@ -66,8 +64,8 @@ package enum LinkFrame: Equatable, Sendable {
     package static let mostData = 65_536
     /// Of a note, a label and a file's name, in UTF-8.
     package static let longestText = 4096
-    package static let longest = 1 + 4 + 8 + mostData
-    private static let hashLength = 32
+    package static let longest = 1 + CallID.length + 1 + mostData
+    package static let hashLength = 32
 
     private enum Kind: UInt8 {
         case message = 0x20, ack
@@ -84,11 +82,11 @@ package enum LinkFrame: Equatable, Sendable {
         case .message(let id, let json): Self.frame(.message, id.octets, Array(json.utf8))
         case .ack(let id): Self.frame(.ack, id.octets)
         case .offer(let id, let file):
-            Self.frame(.offer, id.octets, file.size.octets, file.hash, file.modified.octets, Array(file.name.utf8))
+            Self.frame(.offer, id.octets, file.size.octets, file.modified.octets, Array(file.name.utf8))
         case .take(let id, let offset): Self.frame(.take, id.octets, (offset ?? .max).octets)
         case .data(let id, let offset, let bytes): Self.frame(.data, id.octets, offset.octets, bytes)
         case .credit(let id, let bytes): Self.frame(.credit, id.octets, bytes.octets)
-        case .done(let id): Self.frame(.done, id.octets)
+        case .done(let id, let hash): Self.frame(.done, id.octets, hash)
         case .result(let id, let status): Self.frame(.result, id.octets, [status])
         case .cancel(let id): Self.frame(.cancel, id.octets)
         case .open(let id, let label): Self.frame(.open, id.octets, Array(label.utf8))
@@ -113,7 +111,7 @@ package enum LinkFrame: Equatable, Sendable {
         case .end(let id, let reason, let parameters):
             // Texts can always be encoded.
             frame(.end, id.bytes, [reason.rawValue], Array(try! parameters.jsonLine().utf8))
-        case .state(let id, let phase): frame(.state, [phase.rawValue], id?.bytes ?? [])
+        case .state(let standing): frame(.state, [standing?.phase.rawValue ?? 0], standing?.id.bytes ?? [])
         }
     }
 
@@ -121,7 +119,7 @@ package enum LinkFrame: Equatable, Sendable {
 
     // MARK: - Reading
 
-    /// - Returns: nil for what is no frame, or is too long.
+    /// - Returns: nil if the bytes are not a frame, or too many.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.longest else { return nil }
         var rest = Array(bytes)[...]
@@ -147,16 +145,16 @@ package enum LinkFrame: Equatable, Sendable {
         case .message: return rest.takeText(mostData).map { .message(id: id, json: $0) }
         case .ack: return .ack(id: id)
         case .offer:
-            guard let size: UInt64 = rest.takeNumber(), let hash = rest.take(hashLength),
-                let modified: UInt64 = rest.takeNumber(), let name = rest.takeText(longestText)
+            guard let size: UInt64 = rest.takeNumber(), let modified: UInt64 = rest.takeNumber(),
+                let name = rest.takeText(longestText)
             else { return nil }
-            return .offer(id: id, FileOffer(size: size, hash: hash, modified: modified, name: name))
+            return .offer(id: id, FileOffer(size: size, modified: modified, name: name))
         case .take: return rest.takeNumber().map { .take(id: id, offset: $0 == UInt64.max ? nil : $0) }
         case .data:
             guard let offset: UInt64 = rest.takeNumber(), let bytes = rest.takeRest(mostData) else { return nil }
             return .data(id: id, offset: offset, bytes)
         case .credit: return rest.takeNumber().map { .credit(id: id, bytes: $0) }
-        case .done: return .done(id: id)
+        case .done: return rest.take(hashLength).map { .done(id: id, hash: $0) }
         case .result: return rest.popFirst().map { .result(id: id, status: $0) }
         case .cancel: return .cancel(id: id)
         case .open: return rest.takeText(longestText).map { .open(id: id, label: $0) }
@@ -169,9 +167,10 @@ package enum LinkFrame: Equatable, Sendable {
 
     private static func readCall(_ kind: Kind, _ rest: inout ArraySlice<UInt8>) -> CallMessage? {
         if kind == .state {
-            guard let phase = rest.popFirst().flatMap(CallPhase.init) else { return nil }
-            if phase == .none { return .state(nil, .none) }
-            return rest.takeCall().map { .state($0, phase) }
+            guard let number = rest.popFirst() else { return nil }
+            if number == 0 { return .state(nil) }
+            guard let phase = CallPhase(rawValue: number), let call = rest.takeCall() else { return nil }
+            return .state(CallStanding(call, phase))
         }
         guard let call = rest.takeCall() else { return nil }
         // A reason of a later version is some failure.
@@ -185,10 +184,9 @@ package enum LinkFrame: Equatable, Sendable {
         case .reject: return reason().map { .reject(call, $0) }
         case .withdraw: return reason().map { .cancel(call, $0) }
         case .end:
-            guard let reason = reason(), let json = rest.takeText(mostData),
-                let parameters = try? [String: String](jsonLine: json)
-            else { return nil }
-            return .end(call, reason, parameters: parameters)
+            guard let reason = reason(), let json = rest.takeText(mostData) else { return nil }
+            // A call ends whatever is said of it.
+            return .end(call, reason, parameters: (try? [String: String](jsonLine: json)) ?? [:])
         default: return nil
         }
     }

@@ -18,7 +18,7 @@ private struct VirtualPeople {
     }
 
     struct Device {
-        let id: DeviceID
+        let id: PairID
         var engine: CallEngine
         /// What people have seen of each request.
         var began: [CallEngine.Request: CallID] = [:]
@@ -50,7 +50,7 @@ private struct VirtualPeople {
                     CallID(bytes: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) })!
                 }
             }
-            return Device(id: DeviceID(bytes: [UInt8](repeating: UInt8(number), count: 16))!, engine: engine)
+            return Device(id: PairID(bytes: [UInt8](repeating: UInt8(number), count: 16))!, engine: engine)
         }
         for one in 0..<count { for other in 0..<one { connect(one, other) } }
     }
@@ -102,7 +102,7 @@ private struct VirtualPeople {
     }
 
     private mutating func note(_ output: CallEngine.Output, of number: Int) {
-        func other(_ id: DeviceID) -> Int { devices.firstIndex { $0.id == id }! }
+        func other(_ id: PairID) -> Int { devices.firstIndex { $0.id == id }! }
         func blame(_ condition: Bool, _ what: String) {
             if !condition { faults.append("\(number): \(what) \(output)") }
         }
@@ -268,6 +268,38 @@ private struct VirtualPeople {
             people.devices[0].ended.values.map(\.self) == [.lost]
                 && people.devices[1].ended.values.map(\.self) == [.hungUp]
         )
+    }
+
+    /// A link that is away for a moment ends nothing; one that stays away does.
+    @Test func ringingWaitsForTheLink() {
+        var people = VirtualPeople(2)
+        _ = people.invite(0, [1], seconds: 60)
+        people.run(.seconds(5))
+        people.disconnect(0, 1)
+        people.run(.seconds(1))
+        people.connect(0, 1)
+        people.run(.seconds(40))
+        #expect(people.devices[1].ringing.count == 1 && people.devices[0].ended.isEmpty)
+        people.disconnect(0, 1)
+        people.run(.seconds(11))
+        #expect(people.devices[1].ended.values.map(\.self) == [.lost])
+        people.run(.seconds(60))
+        #expect(people.devices[0].ended.values.map(\.self) == [.unanswered] && people.faults.isEmpty)
+    }
+
+    /// A device that is no pair any more is in no call.
+    @Test func theUnpairedAreInNoCall() {
+        for isAccepted in [false, true] {
+            var people = VirtualPeople(2)
+            _ = people.invite(0, [1], seconds: 60)
+            people.run(.seconds(1))
+            if isAccepted { _ = people.accept(1) }
+            people.run(.seconds(1))
+            let ids = people.devices.map(\.id)
+            people.with(0) { $0.forget(ids[1]) }
+            people.with(1) { $0.forget(ids[0]) }
+            #expect(people.devices.allSatisfy { $0.ended.values.map(\.self) == [.lost] } && people.faults.isEmpty)
+        }
     }
 
     /// People call, answer, refuse and hang up, links break, and devices sleep: each request ends once, and in the end all agree.

@@ -10,24 +10,18 @@ import Testing
     private static let all: [LinkFrame] =
         [
             .message(id: 1, json: #"{"text":"Größe"}"#), .ack(id: .max),
-            .offer(
-                id: 2,
-                LinkFrame.FileOffer(
-                    size: 1 << 63,
-                    hash: [UInt8](repeating: 9, count: 32),
-                    modified: 1_800_000_000,
-                    name: "../很"
-                )
-            ), .take(id: 3, offset: 0), .take(id: 3, offset: 1 << 40), .take(id: 3, offset: nil),
+            .offer(id: 2, LinkFrame.FileOffer(size: 1 << 63, modified: 1_800_000_000, name: "../很")),
+            .take(id: 3, offset: 0), .take(id: 3, offset: 1 << 40), .take(id: 3, offset: nil),
             .data(id: 4, offset: 65_536, [1, 2, 3]), .data(id: 4, offset: 0, []), .credit(id: 5, bytes: 1 << 20),
-            .done(id: 6), .result(id: 7, status: 2), .cancel(id: 8), .open(id: 9, label: "log"),
+            .done(id: 6, hash: [UInt8](repeating: 9, count: 32)), .result(id: 7, status: 2), .cancel(id: 8),
+            .open(id: 9, label: "log"),
             .bytes(id: 10, [UInt8](repeating: 7, count: 65_536)), .room(id: 11, bytes: 5), .close(id: 12, status: 0),
             .signal(call, json: "{}"), .unpair, .key([UInt8](repeating: 3, count: 32)),
             .call(.invite(call, note: "", seconds: 120)), .call(.invite(call, note: "Zeit?", seconds: 1)),
-            .call(.ringing(call)), .call(.accept(call)), .call(.state(nil, .none)),
+            .call(.ringing(call)), .call(.accept(call)), .call(.state(nil)),
         ] + CallEnd.allCases.map { .call(.reject(call, $0)) } + CallEnd.allCases.map { .call(.cancel(call, $0)) }
         + CallEnd.allCases.map { .call(.end(call, $0, parameters: ["a": "b\n"])) }
-        + [.inviting, .ringing, .begun].map { .call(.state(call, $0)) }
+        + CallPhase.allCases.map { .call(.state(CallStanding(call, $0))) }
 
     @Test func eachIsReadAsItWasWritten() {
         for frame in Self.all {
@@ -36,7 +30,23 @@ import Testing
         }
         #expect(LinkFrame.credit(id: 0x0102_0304, bytes: 0x0506_0708).bytes == [0x33, 1, 2, 3, 4, 5, 6, 7, 8])
         #expect(LinkFrame.call(.reject(Self.call, .busy)).bytes == [0x53] + Self.call.bytes + [2])
-        #expect(LinkFrame.call(.state(nil, .none)).bytes == [0x57, 0] && LinkFrame.unpair.bytes == [0x60])
+        #expect(LinkFrame.call(.state(nil)).bytes == [0x57, 0] && LinkFrame.unpair.bytes == [0x60])
+    }
+
+    /// The longest of each kind.
+    @Test func eachMayBeAsLongAsItSays() {
+        let text = String(repeating: "a", count: LinkFrame.mostData - 2)
+        for frame in [
+            LinkFrame.signal(Self.call, json: "\"\(text)\""), .message(id: 1, json: "\"\(text)\""),
+            .data(id: 1, offset: 0, [UInt8](repeating: 1, count: LinkFrame.mostData)),
+            .call(.end(Self.call, .lost, parameters: ["a": String(repeating: "b", count: LinkFrame.mostData - 8)])),
+            .call(.invite(Self.call, note: String(repeating: "n", count: LinkFrame.longestText), seconds: 1)),
+        ] {
+            #expect(LinkFrame(frame.bytes) == frame)
+        }
+        // A call ends whatever is said of it.
+        let end = LinkFrame(Array(LinkFrame.call(.end(Self.call, .busy, parameters: [:])).bytes.dropLast(2)) + [0x5B])
+        #expect(end == .call(.end(Self.call, .busy, parameters: [:])))
     }
 
     @Test func allElseIsRefused() {
@@ -57,6 +67,7 @@ import Testing
         }
         #expect(LinkFrame([0x20, 0, 0, 0, 1, 0xFF]) == nil, "no UTF-8")
         #expect(LinkFrame([0x57, 1]) == nil && LinkFrame([0x57, 0, 1]) == nil)
+        #expect(LinkFrame([0x57, 9] + Self.call.bytes) == nil)
     }
 
     /// Whatever is read would be written in the same way, but for JSON and unknown reasons.

@@ -1,0 +1,295 @@
+package import Pairing
+import Sodium
+package import Time
+
+/// One side of a link, over TLS: two devices pair, or prove that they are paired, and then exchange frames. Sans-IO; what it sends are
+/// binary messages of a WebSocket.
+///
+/// The server greets first, so that each proof is of this link alone. A device that is no pair learns the server's name at the most, and
+/// nothing where the server announces itself to its pairs alone. `Closing.unpaired` from a server that has proved nothing proves nothing.
+package struct LinkSession {
+    package enum Output: Equatable, Sendable {
+        case send([UInt8])
+        case ping
+        /// The other side wants to pair: call `pair` or `refuse`.
+        case wantsToPair(PairingFrame.Hello)
+        /// Of the pairing; its `send` is never among these. After `tries`, call `confirm` or `failPairing`.
+        case pairing(PairingSession.Output)
+        /// Both are paired, and have proved it.
+        case linked(PairID)
+        case frame(LinkFrame)
+        /// Whether nothing was heard for a while.
+        case away(Bool)
+        case close(Closing)
+    }
+
+    /// Why a link ends; the numbers are the WebSocket's (RFC 6455 §7.4.2).
+    package enum Closing: UInt16, Sendable {
+        case goingAway = 1001
+        case broken = 4400
+        /// The devices are not paired, or not any more.
+        case unpaired = 4403
+        case late = 4408
+        case notPaired = 4409
+    }
+
+    /// What the client wants.
+    package enum Wish: Sendable {
+        /// - secret: of the pair.
+        case link(secret: [UInt8])
+        /// - token: of the announcement.
+        case pair(PairingCode, token: [UInt8])
+    }
+
+    package enum Role: Sendable {
+        case client(Wish)
+        /// - secrets: of all pairs.
+        case server(secrets: [[UInt8]])
+    }
+
+    /// Until the proof, or the wish to pair, is there.
+    package static let greetingTime = Duration.seconds(10)
+    package static let pingInterval = Duration.seconds(30)
+    package static let awayTime = Duration.seconds(60)
+    /// A link that is silent for so long is closed, and made anew.
+    package static let lapseTime = Duration.seconds(7200)
+
+    private enum State {
+        case greeting(until: Instant)
+        /// The client has sent its proof.
+        case proving(PairID, LinkProof, until: Instant)
+        /// The server asks whether to pair. The client's first frame may be there already.
+        case asking(PairingFrame.Hello, first: [UInt8]?, until: Instant)
+        /// - pair: once it is stored.
+        case pairing(PairingSession, pair: PairID?)
+        case linked
+        case closed
+    }
+
+    private let role: Role
+    private let resolvingKey: [UInt8]
+    private let hello: PairingFrame.Hello
+    /// The SHA-256 of the server's certificate (DER).
+    private let certificate: [UInt8]
+    private var state: State
+    private var heardAt: Instant
+    private var pingAt: Instant
+    private var isAway = false
+    private var outputs: [Output] = []
+
+    /// - Parameters:
+    ///   - resolvingKey: of this device.
+    ///   - name: of this device; empty if only pairs may know it.
+    ///   - certificate: the SHA-256 of the server's certificate (DER), as this side sees it.
+    package init(
+        _ role: Role,
+        resolvingKey: [UInt8],
+        name: String,
+        certificate: [UInt8],
+        at now: Instant,
+        nonce: [UInt8] = Randomness.bytes(PairingFrame.Hello.nonceLength)
+    ) {
+        (self.role, self.resolvingKey, self.certificate) = (role, resolvingKey, certificate)
+        (heardAt, pingAt) = (now, now + Self.pingInterval)
+        state = .greeting(until: now + Self.greetingTime)
+        switch role {
+        case .server:
+            hello = PairingFrame.Hello(nonce: nonce, name: name)
+            outputs.append(.send(PairingFrame.hello(hello).bytes))
+        case .client(.link): hello = PairingFrame.Hello(nonce: nonce, name: "")
+        case .client(.pair(_, let token)): hello = PairingFrame.Hello(nonce: nonce, token: token, name: name)
+        }
+    }
+
+    package mutating func nextOutput() -> Output? { outputs.isEmpty ? nil : outputs.removeFirst() }
+
+    /// When to call `poll`; nil after the end.
+    package var deadline: Instant? {
+        switch state {
+        case .greeting(let until), .proving(_, _, let until), .asking(_, _, let until): until
+        case .pairing(let session, _): session.deadline
+        case .linked: min(pingAt, isAway ? heardAt + Self.lapseTime : heardAt + Self.awayTime)
+        case .closed: nil
+        }
+    }
+
+    package mutating func poll(at now: Instant) {
+        switch state {
+        case .greeting(let until), .proving(_, _, let until), .asking(_, _, let until):
+            if now >= until { close(.late) }
+        case .pairing(var session, let pair):
+            session.expire(at: now)
+            pass(&session, pair)
+        case .linked:
+            if now - heardAt >= Self.lapseTime { return close(.goingAway) }
+            if !isAway, now - heardAt >= Self.awayTime {
+                isAway = true
+                outputs.append(.away(true))
+            }
+            if now >= pingAt {
+                pingAt = now + Self.pingInterval
+                outputs.append(.ping)
+            }
+        case .closed: break
+        }
+    }
+
+    // MARK: - What is heard
+
+    /// Anything was heard, as a pong.
+    package mutating func noteHeard(at now: Instant) {
+        heardAt = now
+        if isAway {
+            isAway = false
+            outputs.append(.away(false))
+        }
+    }
+
+    /// A binary message.
+    package mutating func receive(_ bytes: [UInt8], at now: Instant) {
+        noteHeard(at: now)
+        switch state {
+        case .closed: break
+        case .linked: if let frame = LinkFrame(bytes) { outputs.append(.frame(frame)) } else { close(.broken) }
+        case .pairing(var session, let pair):
+            session.receive(PairingFrame(bytes))
+            pass(&session, pair)
+        case .greeting:
+            switch (role, PairingFrame(bytes)) {
+            case (.client(let wish), .hello(let server)?): greet(server, wish, at: now)
+            case (.server, .hello(let client)?):
+                guard client.version == PairingFrame.Hello.version else { return refuse(.version) }
+                state = .asking(client, first: nil, until: now + Self.greetingTime)
+                outputs.append(.wantsToPair(client))
+            case (.server(let secrets), .auth(let nonce, let mac)?): admit(nonce, mac, secrets)
+            default: close(.broken)
+            }
+        case .proving(let pair, let proof, _):
+            guard case .authOK(let mac)? = PairingFrame(bytes) else { return close(.broken) }
+            if proof.isServer(mac) { link(pair) } else { close(.unpaired) }
+        case .asking(let client, nil, let until): state = .asking(client, first: bytes, until: until)
+        case .asking: close(.broken)
+        }
+    }
+
+    private mutating func greet(_ server: PairingFrame.Hello, _ wish: Wish, at now: Instant) {
+        guard server.version == PairingFrame.Hello.version else { return refuse(.version) }
+        switch wish {
+        case .link(let secret):
+            let proof = LinkProof(
+                secret: secret,
+                certificate: certificate,
+                serverNonce: server.nonce,
+                clientNonce: hello.nonce
+            )
+            outputs.append(.send(PairingFrame.auth(nonce: hello.nonce, mac: proof.ofClient).bytes))
+            state = .proving(PairID(secret: secret), proof, until: now + Self.greetingTime)
+        case .pair(let code, _):
+            outputs.append(.send(PairingFrame.hello(hello).bytes))
+            begin(.takesCode, code, (hello, server), at: now)
+        }
+    }
+
+    private mutating func admit(_ nonce: [UInt8], _ mac: [UInt8], _ secrets: [[UInt8]]) {
+        for secret in secrets {
+            let proof = LinkProof(
+                secret: secret,
+                certificate: certificate,
+                serverNonce: hello.nonce,
+                clientNonce: nonce
+            )
+            guard proof.isClient(mac) else { continue }
+            outputs.append(.send(PairingFrame.authOK(mac: proof.ofServer).bytes))
+            return link(PairID(secret: secret))
+        }
+        close(.unpaired)
+    }
+
+    // MARK: - Pairing
+
+    /// Lets the other side try a code.
+    package mutating func pair(_ code: PairingCode, at now: Instant) {
+        guard case .asking(let client, let first, _) = state else { return }
+        begin(.showsCode, code, (client, hello), at: now)
+        if let first { receive(first, at: now) }
+    }
+
+    package mutating func refuse(_ reason: PairingFailure) {
+        outputs.append(.send(PairingFrame.abort(reason).bytes))
+        close(.notPaired)
+    }
+
+    /// The code may be compared.
+    package mutating func confirm() { change { $0.confirm() } }
+
+    /// The code may not be compared.
+    package mutating func failPairing(_ reason: PairingFailure) { change { $0.fail(reason) } }
+
+    /// The pair was stored, or could not be.
+    package mutating func noteStored(_ isDone: Bool) { change { $0.noteStored(isDone) } }
+
+    /// The connection is gone.
+    package mutating func connectionLost() {
+        change { $0.linkLost() }
+        close(.goingAway)
+    }
+
+    private mutating func change(_ body: (inout PairingSession) -> Void) {
+        guard case .pairing(var session, let pair) = state else { return }
+        body(&session)
+        pass(&session, pair)
+    }
+
+    private mutating func begin(
+        _ role: PairingSession.Role,
+        _ code: PairingCode,
+        _ hellos: (client: PairingFrame.Hello, server: PairingFrame.Hello),
+        at now: Instant
+    ) {
+        var session = PairingSession(
+            role,
+            code: code,
+            resolvingKey: resolvingKey,
+            hellos: hellos,
+            certificate: certificate,
+            at: now
+        )
+        pass(&session, nil)
+    }
+
+    /// Passes the outputs of the pairing on.
+    private mutating func pass(_ session: inout PairingSession, _ pair: PairID?) {
+        var pair = pair
+        while let output = session.nextOutput() {
+            if case .send(let bytes) = output {
+                outputs.append(.send(bytes))
+                continue
+            }
+            outputs.append(.pairing(output))
+            switch output {
+            case .store(let new): pair = new.id
+            // A pair is stored before it is one.
+            case .paired: return link(pair!)
+            case .failed, .unconfirmed: return close(.notPaired)
+            case .send, .tries, .usesCode, .wrongCode: break
+            }
+        }
+        state = .pairing(session, pair: pair)
+    }
+
+    // MARK: - Steps
+
+    private mutating func link(_ pair: PairID) {
+        state = .linked
+        outputs.append(.linked(pair))
+    }
+
+    /// Ends the link, as the machine goes to sleep.
+    package mutating func end() { close(.goingAway) }
+
+    private mutating func close(_ reason: Closing) {
+        if case .closed = state { return }
+        state = .closed
+        outputs.append(.close(reason))
+    }
+}
