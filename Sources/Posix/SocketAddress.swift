@@ -46,6 +46,25 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         self.port = port
     }
 
+    /// An address in numbers.
+    ///
+    /// - Parameter interface: the index of the interface behind which a link-local address lies.
+    /// - Returns: nil for other texts.
+    package init?(numbers host: String, interface: UInt32 = 0, port: UInt16) {
+        guard let address = IPAddress(parsing: host) else { return nil }
+        let isIPv6 = address.bytes.count == 16
+        self.init(anyOf: isIPv6 ? AF_INET6 : AF_INET, port: port)
+        withUnsafeMutableBytes(of: &storage) { storage in
+            storage[(isIPv6 ? 8 : 4)...].copyBytes(from: address.bytes)
+            if isIPv6 { storage.storeBytes(of: interface, toByteOffset: 24, as: UInt32.self) }
+        }
+    }
+
+    /// The index of the interface behind which a link-local IPv6 address lies; 0 for others.
+    package var interface: UInt32 {
+        isIPv6 ? withUnsafeBytes(of: storage) { $0.load(fromByteOffset: 24, as: UInt32.self) } : 0
+    }
+
     /// The first address of a host: a literal, or a name. Looking up a name may take seconds.
     package static func resolve(host: String, port: UInt16) throws(UnresolvedHost) -> SocketAddress {
         var hints = addrinfo()
