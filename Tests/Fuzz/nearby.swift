@@ -1,4 +1,5 @@
 import Discovery
+import Link
 import Pairing
 import Time
 
@@ -15,28 +16,44 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let frame = PairingFrame(bytes), case .hello(let hello) = frame {
         precondition(hello.name.utf8.count <= PairingFrame.Hello.longestName)
     }
+    if let frame = LinkFrame(bytes) { precondition(LinkFrame(frame.bytes) == frame) }
     var engine = BeaconEngine(instance: [UInt8](repeating: 1, count: 8))
     engine.browse(at: .start)
-    // Frames follow their lengths.
+    var calls = CallEngine()
+    let (pair, other) = (PairID(secret: [1]), PairID(secret: [2]))
+    calls.linkUp(pair)
+    // Frames follow their lengths; a length of 0 sends the last answer back.
     for role in [PairingSession.Role.showsCode, .takesCode] {
-        let hello = PairingFrame.Hello(nonce: [UInt8](repeating: 2, count: 16), name: "")
-        let identity = PairingSession.Identity(device: .random(), resolvingKey: [UInt8](repeating: 3, count: 32))
+        let client = PairingFrame.Hello(nonce: [UInt8](repeating: 2, count: 16), name: "")
+        let server = PairingFrame.Hello(nonce: [UInt8](repeating: 3, count: 16), name: "")
         var session = PairingSession(
             role,
-            code: .typed(),
-            identity: identity,
-            hellos: (hello, hello),
+            code: PairingCode(typed: "123456")!,
+            resolvingKey: [UInt8](repeating: 3, count: 32),
+            hellos: (client, server),
             certificate: [],
             at: .start
         )
+        var answer: [UInt8] = []
         var rest = bytes[...]
         while let length = rest.popFirst() {
-            let frame = rest.prefix(Int(length))
+            let frame = length == 0 ? answer : Array(rest.prefix(Int(length)))
             rest = rest.dropFirst(Int(length))
             engine.receive(frame, from: Endpoint(host: "10.0.0.1", port: 5), at: .start)
             session.receive(PairingFrame(frame))
             while let output = session.nextOutput() {
-                if case .store = output { preconditionFailure("a pair without a code") }
+                switch output {
+                case .send(let bytes): answer = bytes
+                case .tries: session.confirm()
+                case .store, .paired, .unconfirmed: preconditionFailure("a pair without a code")
+                case .usesCode, .wrongCode, .failed: break
+                }
+            }
+            if case .call(let message)? = LinkFrame(frame) {
+                calls.receive(message, from: length % 2 == 0 ? pair : other, at: .start)
+                while let output = calls.nextOutput() {
+                    if case .rings(let request, _, _) = output { _ = calls.accept(request, at: .start) }
+                }
             }
         }
     }
