@@ -1,10 +1,9 @@
-import CPosix
 import Glibc
 
 /// A non-blocking UDP socket for a multicast group on all interfaces, and for broadcasts of IPv4. Several processes may have the same port.
 /// What is sent goes one hop at the most.
 package struct GroupSocket: ~Copyable {
-    private let descriptor: FileDescriptor
+    private let socket: UDPSocket
     private let group: SocketAddress
     private var members: Set<UInt32>
 
@@ -15,24 +14,18 @@ package struct GroupSocket: ~Copyable {
         guard let address = SocketAddress(numbers: group, port: port) else {
             throw SystemError("inet_pton", code: EINVAL)
         }
-        let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let family = address.family
-        let descriptor = FileDescriptor(taking: try check("socket") { socket(family, kind, 0) })
-        let raw = descriptor.raw
-        try Self.set(raw, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR")
-        if address.isIPv6 {
-            try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1, "IPV6_V6ONLY")
-            try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, 1, "IPV6_MULTICAST_HOPS")
+        socket = try UDPSocket(family: address.family, port: port) { raw throws(SystemError) in
+            try UDPSocket.set(raw, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR")
             // Of groups that other programs have joined, nothing comes here.
-            try Self.set(raw, Int32(IPPROTO_IPV6), Self.ipv6MulticastAll, 0, "IPV6_MULTICAST_ALL")
-        } else {
-            try Self.set(raw, SOL_SOCKET, SO_BROADCAST, 1, "SO_BROADCAST")
-            try Self.set(raw, Int32(IPPROTO_IP), IP_MULTICAST_TTL, 1, "IP_MULTICAST_TTL")
-            try Self.set(raw, Int32(IPPROTO_IP), Self.ipMulticastAll, 0, "IP_MULTICAST_ALL")
+            if address.isIPv6 {
+                try UDPSocket.set(raw, Int32(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, 1, "IPV6_MULTICAST_HOPS")
+                try UDPSocket.set(raw, Int32(IPPROTO_IPV6), Self.ipv6MulticastAll, 0, "IPV6_MULTICAST_ALL")
+            } else {
+                try UDPSocket.set(raw, SOL_SOCKET, SO_BROADCAST, 1, "SO_BROADCAST")
+                try UDPSocket.set(raw, Int32(IPPROTO_IP), IP_MULTICAST_TTL, 1, "IP_MULTICAST_TTL")
+                try UDPSocket.set(raw, Int32(IPPROTO_IP), Self.ipMulticastAll, 0, "IP_MULTICAST_ALL")
+            }
         }
-        let any = SocketAddress(anyOf: family, port: port)
-        try check("bind") { any.withPointer { bind(raw, $0, $1) } }
-        self.descriptor = descriptor
         self.group = address
         members = []
     }
@@ -42,7 +35,7 @@ package struct GroupSocket: ~Copyable {
     private static let ipv6MulticastAll: Int32 = 29
 
     /// For `poll`; owned by the socket.
-    package var raw: Int32 { descriptor.raw }
+    package var raw: Int32 { socket.raw }
 
     /// Joins the group on an interface, unless it is joined already.
     package mutating func join(_ interface: NetworkInterface) throws(SystemError) {
@@ -74,7 +67,7 @@ package struct GroupSocket: ~Copyable {
     package func send(_ datagram: [UInt8], on interface: NetworkInterface) throws(SystemError) {
         let raw = raw
         if group.isIPv6 {
-            try Self.set(
+            try UDPSocket.set(
                 raw,
                 Int32(IPPROTO_IPV6),
                 IPV6_MULTICAST_IF,
@@ -91,26 +84,12 @@ package struct GroupSocket: ~Copyable {
     }
 
     package func send(_ datagram: [UInt8], to address: SocketAddress) throws(SystemError) {
-        let raw = raw
-        try check("sendto") {
-            datagram.withUnsafeBytes { bytes in
-                address.withPointer { sendto(raw, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), $0, $1) }
-            }
-        }
+        try socket.send(datagram[...], to: address)
     }
 
     /// Takes the next datagram, cut to the length of `buffer`; nil if there is none.
     package func receive(into buffer: inout [UInt8]) throws(SystemError) -> (count: Int, source: SocketAddress)? {
-        var count = 0
-        let raw = raw
-        do {
-            let source = try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
-                count = try check("recvfrom") { recvfrom(raw, &buffer, buffer.count, 0, address, &length) }
-            }
-            return (count, source)
-        } catch  where error.code == EAGAIN {
-            return nil
-        }
+        try socket.receive(into: &buffer)
     }
 
     private func request(on interface: NetworkInterface) -> ip_mreqn {
@@ -120,16 +99,5 @@ package struct GroupSocket: ~Copyable {
         }
         request.imr_ifindex = Int32(bitPattern: interface.index)
         return request
-    }
-
-    private static func set(
-        _ raw: Int32,
-        _ level: Int32,
-        _ option: Int32,
-        _ value: Int32,
-        _ name: String
-    ) throws(SystemError) {
-        var value = value
-        try check("setsockopt \(name)") { setsockopt(raw, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) }
     }
 }

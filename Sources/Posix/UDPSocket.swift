@@ -11,10 +11,20 @@ package struct UDPSocket: ~Copyable {
     ///   - family: `AF_INET` or `AF_INET6`; the latter takes IPv6 only.
     ///   - port: 0 lets the kernel choose.
     package init(family: Int32, port: UInt16 = 0) throws(SystemError) {
+        try self.init(family: family, port: port) { _ in }
+    }
+
+    /// - Parameter prepare: sets options of the socket before it is bound.
+    init(
+        family: Int32,
+        port: UInt16,
+        _ prepare: (_ raw: Int32) throws(SystemError) -> Void
+    ) throws(SystemError) {
         let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = FileDescriptor(taking: try check("socket") { socket(family, kind, 0) })
         let raw = descriptor.raw
         if family == AF_INET6 { try Self.set(raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1, "IPV6_V6ONLY") }
+        try prepare(raw)
         let address = SocketAddress(anyOf: family, port: port)
         try check("bind") { address.withPointer { bind(raw, $0, $1) } }
         self.descriptor = descriptor
@@ -113,7 +123,7 @@ package struct UDPSocket: ~Copyable {
         return code
     }
 
-    private static func set(
+    static func set(
         _ raw: Int32,
         _ level: Int32,
         _ option: Int32,
