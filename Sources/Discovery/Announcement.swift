@@ -55,7 +55,7 @@ package struct Announcement: Equatable, Sendable {
     }
 
     /// - Parameter strings: of a TXT record; anything may be in them. Unknown keys are left out, and of two the first one counts.
-    /// - Returns: nil for another version, and for what lacks the instance.
+    /// - Returns: nil for another version, and without an instance.
     package init?(strings: some Sequence<[UInt8]>) {
         var values: [String: String] = [:]
         for string in strings {

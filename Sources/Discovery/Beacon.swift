@@ -53,7 +53,7 @@ package struct Beacon: Equatable, Sendable {
         return bytes
     }
 
-    /// - Returns: nil for what is no beacon of this version.
+    /// - Returns: nil if the bytes are not a beacon of this version.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.longest, bytes.starts(with: Self.magic) else { return nil }
         var rest = Array(bytes)[Self.magic.count...]

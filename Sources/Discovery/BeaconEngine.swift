@@ -2,7 +2,7 @@ package import Time
 
 /// Announces this device by beacons, and hears those of others. Sans-IO.
 ///
-/// The others are told at 0, 1 and 3 s, then every 30 s, and at each change; twice when the device goes. Whoever begins to look asks at 0, 1
+/// The others are told at 0, 1 and 3 s, then every 30 s, and at each change; twice when the device goes. A device that begins to look asks at 0, 1
 /// and 3 s, and is answered alone. A device that is silent for 65 s, two announcements and more, is lost.
 package struct BeaconEngine {
     package enum Output: Equatable, Sendable {
@@ -59,6 +59,8 @@ package struct BeaconEngine {
     private var goodbye: (bytes: [UInt8], at: Instant)?
     private var isBrowsing = false
     private var known: [Key: Known] = [:]
+    /// Of `known`, by host.
+    private var counts: [String: Int] = [:]
     private var newsLimit = RateLimit(interval: newsInterval, slack: newsSlack, from: .start)
     private var answers: [(endpoint: Endpoint, at: Instant)] = []
     private var answerLimit = RateLimit(interval: answerInterval, slack: answerSlack, from: .start)
@@ -173,9 +175,7 @@ package struct BeaconEngine {
         let key = Key(instance: announcement.instance, host: endpoint.host)
         let former = known[key]
         if former == nil {
-            guard known.count < Self.most, known.keys.count(where: { $0.host == key.host }) < Self.mostOfHost else {
-                return
-            }
+            guard known.count < Self.most, counts[key.host, default: 0] < Self.mostOfHost else { return }
         }
         let sighting = Sighting(announcement, from: endpoint.host, name: beacon.name, endpoints: [endpoint])
         guard former?.sighting != sighting else {
@@ -185,12 +185,15 @@ package struct BeaconEngine {
         // Those who change without end are heard again later.
         guard now >= newsLimit.earliest else { return }
         newsLimit.note(at: now)
+        if former == nil { counts[key.host, default: 0] += 1 }
         known[key] = Known(sighting: sighting, heardAt: now)
         outputs.append(.news(.seen(sighting)))
     }
 
     private mutating func lose(_ key: Key) {
         known[key] = nil
+        counts[key.host]! -= 1
+        if counts[key.host] == 0 { counts[key.host] = nil }
         outputs.append(.news(.lost(key.instance, source: key.host)))
     }
 

@@ -334,7 +334,7 @@ package struct CallEngine {
     }
 
     private mutating func send(_ message: CallMessage, to device: PairID) {
-        // Whoever has no link is told where this device stands once it has one.
+        // A device without a link is told at the next one (`linkUp`).
         if linked.contains(device) { outputs.append(.send(message, to: device)) }
     }
 

@@ -214,7 +214,7 @@ package struct FileReceiving {
     package mutating func noteWritten(_ count: Int) {
         guard case .receiving(let received, let allowed, let written) = state else { return }
         let done = written + UInt64(count)
-        let wanted = min(done + UInt64(Self.window), offer.size)
+        let wanted = done + min(UInt64(Self.window), offer.size - done)
         // Half a window at once, or the rest.
         guard wanted - allowed >= UInt64(Self.window) / 2 || wanted == offer.size && wanted > allowed else {
             state = .receiving(received: received, allowed: allowed, written: done)
