@@ -99,10 +99,14 @@ extension NamedSource {
 extension DesktopSettings {
     /// Looks for the sources, and gives windows their marks: later windows may have the same identifiers.
     ///
-    /// - Throws: for one that is not there. A window may be hidden now.
+    /// - Throws: for one that is not there. A window may be hidden now. Without a screen, only windows are missed.
     mutating func findSources() throws(X11Error) {
         guard !sources.isEmpty else { return }
-        let connection = try XConnection(display: display)
+        let connection: XConnection
+        do throws(X11Error) { connection = try XConnection(display: display) } catch {
+            if sources.contains(where: { $0.words.hasPrefix("window ") }) { throw error }
+            return
+        }
         sources = try sources.map { named throws(X11Error) in
             guard let source = CaptureSource(named.words) else { return named }
             do throws(X11Error) { _ = try connection.region(of: source) } catch .windowHidden {}

@@ -42,7 +42,7 @@ async function refresh() {
   showChosen();
 }
 
-/// Shows what is chosen now, by whomever.
+/// Shows the present choices, also those of others.
 function showChosen() {
   const { source, status_frame: frame, legibility: present } = capabilities.commands ?? {};
   choices.source.value = source?.selected ?? '';

@@ -16,7 +16,7 @@ let timer = null;
 let pixels = null;                          // of the last look
 let changedAt = new Float64Array();         // of each block
 let knownAt = 0;                            // when carets and clocks are known
-let last = null;                            // the newest step: its middle, and when
+let last = null;                            // when the newest step was
 
 /// Calls `show` with each place of what moves, from 0 to 1, until it is stopped.
 export function follow(show) {
