@@ -135,6 +135,7 @@ let package = Package(
             dependencies: ["FrameBridge", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix"],
             swiftSettings: safe
         ),
+        .target(name: "TLS", dependencies: ["COpenSSL"], swiftSettings: swift),
         .target(name: "Discovery", dependencies: ["Pairing", "Time"], swiftSettings: safe),
         .target(name: "Link", dependencies: ["JSON", "Pairing", "Sodium", "Time"], swiftSettings: safe),
         .target(name: "Pairing", dependencies: ["JSON", "Posix", "Sodium", "Time"], swiftSettings: safe),
@@ -395,6 +396,7 @@ let package = Package(
             dependencies: ["Link", "Pairing", "Sodium", "TestSupport", "Time"],
             swiftSettings: swift
         ),
+        .testTarget(name: "StreamTLSTests", dependencies: ["TestSupport", "TLS"], swiftSettings: swift),
         .testTarget(
             name: "PairingTests",
             dependencies: ["Pairing", "Sodium", "TestSupport", "Time"],

@@ -60,9 +60,7 @@ struct OwnCertificate {
 
     /// The names by which other machines reach this one: its host name, also by mDNS (RFC 6762), and localhost.
     private static var names: [String] {
-        var bytes = [CChar](repeating: 0, count: 256)
-        gethostname(&bytes, bytes.count - 1)
-        let host = String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let host = hostName()
         return ["localhost"] + (host.isEmpty || host == "localhost" ? [] : [host, "\(host).local"])
     }
 

@@ -125,3 +125,12 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 }
+
+extension FileDescriptor {
+    /// Of a socket.
+    func localAddress() throws(SystemError) -> SocketAddress {
+        try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
+            try check("getsockname") { getsockname(raw, address, &length) }
+        }
+    }
+}

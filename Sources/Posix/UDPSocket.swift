@@ -38,11 +38,7 @@ package struct UDPSocket: ~Copyable {
         try check("connect") { address.withPointer { Glibc.connect(raw, $0, $1) } }
     }
 
-    package func localAddress() throws(SystemError) -> SocketAddress {
-        try SocketAddress { (address, length: inout socklen_t) throws(SystemError) in
-            try check("getsockname") { getsockname(raw, address, &length) }
-        }
-    }
+    package func localAddress() throws(SystemError) -> SocketAddress { try descriptor.localAddress() }
 
     /// Asks for room for `bytes` of datagrams on their way. The system may give less.
     package func setSendBuffer(_ bytes: Int) throws(SystemError) {

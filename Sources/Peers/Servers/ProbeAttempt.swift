@@ -64,8 +64,8 @@ final class ProbeAttempt {
     private func send() throws(SystemError) {
         while let output = probe.takeOutput() {
             // A datagram without room is lost.
-            if isStream { unsent += output } else { _ = try socket.send(output) }
+            if isStream { unsent += output } else { _ = try socket.send(output[...]) }
         }
-        if !unsent.isEmpty { unsent.removeFirst(try socket.send(unsent)) }
+        if !unsent.isEmpty { unsent.removeFirst(try socket.send(unsent[...])) }
     }
 }
