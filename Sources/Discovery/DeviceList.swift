@@ -88,6 +88,12 @@ package struct DeviceList {
         return shown.values.sorted { ($0.since, $0.name, "\($0.identity)") < ($1.since, $1.name, "\($1.identity)") }
     }
 
+    /// - Returns: nil if nothing of it is known.
+    package mutating func device(_ identity: Identity) -> Device? {
+        settle()
+        return shown[identity]
+    }
+
     /// The pairs have changed.
     package mutating func set(_ pairs: [Known]) {
         self.pairs = pairs

@@ -5,7 +5,7 @@ import Pairing
 ///
 /// ```
 /// 20 MESSAGE  id u32 | JSON              a line, and parameters
-/// 21 ACK      id u32
+/// 21 ACK      id u32 | status u8         0 shown, 1 not allowed, 2 nobody reads
 /// 30 OFFER    id u32 | size u64 | modified u64 | name
 /// 31 TAKE     id u32 | offset u64        from there on; 2⁶⁴-1 for not at all
 /// 32 DATA     id u32 | offset u64 | bytes
@@ -26,11 +26,11 @@ import Pairing
 /// 56 END      call 16 | reason u8 | JSON
 /// 57 STATE    phase u8 | call 16         0 alone if there is none
 /// 60 UNPAIR
-/// 61 KEY      32                         by which announcements are recognised from now on
+/// 61 KEY      32 | port u16              by which announcements are recognised from now on; where links are taken, or 0
 /// ```
 package enum LinkFrame: Equatable, Sendable {
     case message(id: UInt32, json: String)
-    case ack(id: UInt32)
+    case ack(id: UInt32, Receipt)
     case offer(id: UInt32, FileOffer)
     /// - offset: nil to refuse the file.
     case take(id: UInt32, offset: UInt64?)
@@ -46,7 +46,15 @@ package enum LinkFrame: Equatable, Sendable {
     case call(CallMessage)
     case signal(CallID, json: String)
     case unpair
-    case key([UInt8])
+    /// - port: where the device takes links, at the address of this one; 0 if it takes none.
+    case key([UInt8], port: UInt16)
+
+    /// What became of a line.
+    package enum Receipt: UInt8, Sendable, CaseIterable {
+        case shown
+        case notAllowed
+        case unread
+    }
 
     package struct FileOffer: Equatable, Sendable {
         package let size: UInt64
@@ -80,7 +88,7 @@ package enum LinkFrame: Equatable, Sendable {
     package var bytes: [UInt8] {
         switch self {
         case .message(let id, let json): Self.frame(.message, id.octets, Array(json.utf8))
-        case .ack(let id): Self.frame(.ack, id.octets)
+        case .ack(let id, let receipt): Self.frame(.ack, id.octets, [receipt.rawValue])
         case .offer(let id, let file):
             Self.frame(.offer, id.octets, file.size.octets, file.modified.octets, Array(file.name.utf8))
         case .take(let id, let offset): Self.frame(.take, id.octets, (offset ?? .max).octets)
@@ -96,7 +104,7 @@ package enum LinkFrame: Equatable, Sendable {
         case .call(let message): Self.bytes(of: message)
         case .signal(let call, let json): Self.frame(.signal, call.bytes, Array(json.utf8))
         case .unpair: Self.frame(.unpair)
-        case .key(let key): Self.frame(.key, key)
+        case .key(let key, let port): Self.frame(.key, key, port.octets)
         }
     }
 
@@ -137,13 +145,15 @@ package enum LinkFrame: Equatable, Sendable {
             guard let call = rest.takeCall(), let json = rest.takeText(mostData) else { return nil }
             return .signal(call, json: json)
         case .unpair: return .unpair
-        case .key: return rest.take(PairingFrame.keyLength).map { .key($0) }
+        case .key:
+            guard let key = rest.take(PairingFrame.keyLength), let port: UInt16 = rest.takeNumber() else { return nil }
+            return .key(key, port: port)
         default: break
         }
         guard let id: UInt32 = rest.takeNumber() else { return nil }
         switch kind {
         case .message: return rest.takeText(mostData).map { .message(id: id, json: $0) }
-        case .ack: return .ack(id: id)
+        case .ack: return rest.popFirst().flatMap(Receipt.init).map { .ack(id: id, $0) }
         case .offer:
             guard let size: UInt64 = rest.takeNumber(), let modified: UInt64 = rest.takeNumber(),
                 let name = rest.takeText(longestText)

@@ -3,14 +3,13 @@ import Sodium
 package import Time
 
 /// One side of a link, over TLS: two devices pair, or prove that they are paired, and then exchange frames. Sans-IO; what it sends are
-/// binary messages of a WebSocket.
+/// messages of a `LinkWire`.
 ///
 /// The server greets first, so that each proof is of this link alone. A device that is no pair learns the server's name at the most, and
-/// nothing where the server announces itself to its pairs alone. `Closing.unpaired` from a server that has proved nothing proves nothing.
+/// nothing where the server announces itself to its pairs alone. `LinkClosing.unpaired` from a server that has proved nothing proves nothing.
 package struct LinkSession {
     package enum Output: Equatable, Sendable {
         case send([UInt8])
-        case ping
         /// The other side wants to pair: call `pair` or `refuse`.
         case wantsToPair(PairingFrame.Hello)
         /// Of the pairing; its `send` is never among these. After `tries`, call `confirm` or `failPairing`.
@@ -20,17 +19,8 @@ package struct LinkSession {
         case frame(LinkFrame)
         /// Whether nothing was heard for a while.
         case away(Bool)
-        case close(Closing)
-    }
-
-    /// Why a link ends; the numbers are the WebSocket's (RFC 6455 §7.4.2).
-    package enum Closing: UInt16, Sendable {
-        case goingAway = 1001
-        case broken = 4400
-        /// The devices are not paired, or not any more.
-        case unpaired = 4403
-        case late = 4408
-        case notPaired = 4409
+        /// Close the connection once all is sent.
+        case close(LinkClosing)
     }
 
     /// What the client wants.
@@ -51,6 +41,9 @@ package struct LinkSession {
     package static let greetingTime = Duration.seconds(10)
     package static let pingInterval = Duration.seconds(30)
     package static let awayTime = Duration.seconds(60)
+    /// While a person looks.
+    package static let watchedPingInterval = Duration.seconds(3)
+    package static let watchedAwayTime = Duration.seconds(8)
     /// A link that is silent for so long is closed, and made anew.
     package static let lapseTime = Duration.seconds(7200)
 
@@ -73,7 +66,9 @@ package struct LinkSession {
     private let certificate: [UInt8]
     private var state: State
     private var heardAt: Instant
-    private var pingAt: Instant
+    /// Whoever asks is answered: the client, and a side where a person looks.
+    private var pingAt: Instant?
+    private var isWatched = false
     private var isAway = false
     private var outputs: [Output] = []
 
@@ -90,7 +85,7 @@ package struct LinkSession {
         nonce: [UInt8] = Randomness.bytes(PairingFrame.Hello.nonceLength)
     ) {
         (self.role, self.resolvingKey, self.certificate) = (role, resolvingKey, certificate)
-        (heardAt, pingAt) = (now, now + Self.pingInterval)
+        heardAt = now
         state = .greeting(until: now + Self.greetingTime)
         switch role {
         case .server:
@@ -103,12 +98,17 @@ package struct LinkSession {
 
     package mutating func nextOutput() -> Output? { outputs.isEmpty ? nil : outputs.removeFirst() }
 
+    /// Of the next message, in bytes.
+    package var longestMessage: Int {
+        if case .linked = state { LinkFrame.longest } else { PairingFrame.longest }
+    }
+
     /// When to call `poll`; nil after the end.
     package var deadline: Instant? {
         switch state {
         case .greeting(let until), .proving(_, _, let until), .asking(_, _, let until): until
         case .pairing(let session, _): session.deadline
-        case .linked: min(pingAt, isAway ? heardAt + Self.lapseTime : heardAt + Self.awayTime)
+        case .linked: earliest(pingAt, heardAt + (isAway ? Self.lapseTime : awayTime))
         case .closed: nil
         }
     }
@@ -122,22 +122,35 @@ package struct LinkSession {
             pass(&session, pair)
         case .linked:
             if now - heardAt >= Self.lapseTime { return close(.goingAway) }
-            if !isAway, now - heardAt >= Self.awayTime {
+            if !isAway, now - heardAt >= awayTime {
                 isAway = true
                 outputs.append(.away(true))
             }
-            if now >= pingAt {
-                pingAt = now + Self.pingInterval
-                outputs.append(.ping)
+            if let ping = pingAt, now >= ping {
+                pingAt = now + pingInterval
+                outputs.append(.send(LinkSignal.ping.bytes))
             }
         case .closed: break
         }
     }
 
+    /// Asks more often whether the other side is there, while a person looks.
+    package mutating func watch(_ isWatched: Bool, at now: Instant) {
+        guard isWatched != self.isWatched else { return }
+        self.isWatched = isWatched
+        guard case .linked = state else { return }
+        pingAt = isWatched ? now : asks ? now + pingInterval : nil
+        // The silence before that was in order.
+        if isWatched, !isAway { heardAt = now }
+    }
+
+    private var asks: Bool { if case .client = role { true } else { isWatched } }
+    private var pingInterval: Duration { isWatched ? Self.watchedPingInterval : Self.pingInterval }
+    private var awayTime: Duration { isWatched ? Self.watchedAwayTime : Self.awayTime }
+
     // MARK: - What is heard
 
-    /// Anything was heard, as a pong.
-    package mutating func noteHeard(at now: Instant) {
+    private mutating func noteHeard(at now: Instant) {
         heardAt = now
         if isAway {
             isAway = false
@@ -145,9 +158,10 @@ package struct LinkSession {
         }
     }
 
-    /// A binary message.
+    /// A message.
     package mutating func receive(_ bytes: [UInt8], at now: Instant) {
         noteHeard(at: now)
+        if let signal = LinkSignal(bytes) { return receive(signal) }
         switch state {
         case .closed: break
         case .linked: if let frame = LinkFrame(bytes) { outputs.append(.frame(frame)) } else { close(.broken) }
@@ -169,6 +183,17 @@ package struct LinkSession {
             if proof.isServer(mac) { link(pair) } else { close(.unpaired) }
         case .asking(let client, nil, let until): state = .asking(client, first: bytes, until: until)
         case .asking: close(.broken)
+        }
+    }
+
+    private mutating func receive(_ signal: LinkSignal) {
+        switch (state, signal) {
+        case (.closed, _), (.linked, .pong): break
+        case (.linked, .ping): outputs.append(.send(LinkSignal.pong.bytes))
+        case (_, .close(let reason)):
+            change { $0.linkLost() }
+            end(reason)
+        case (_, .ping), (_, .pong): close(.broken)
         }
     }
 
@@ -231,7 +256,7 @@ package struct LinkSession {
     /// The connection is gone.
     package mutating func connectionLost() {
         change { $0.linkLost() }
-        close(.goingAway)
+        end(.goingAway)
     }
 
     private mutating func change(_ body: (inout PairingSession) -> Void) {
@@ -281,13 +306,18 @@ package struct LinkSession {
 
     private mutating func link(_ pair: PairID) {
         state = .linked
+        pingAt = asks ? heardAt + pingInterval : nil
         outputs.append(.linked(pair))
     }
 
     /// Ends the link, as the machine goes to sleep.
-    package mutating func end() { close(.goingAway) }
+    package mutating func close(_ reason: LinkClosing = .goingAway) {
+        if case .closed = state { return }
+        outputs.append(.send(LinkSignal.close(reason).bytes))
+        end(reason)
+    }
 
-    private mutating func close(_ reason: Closing) {
+    private mutating func end(_ reason: LinkClosing) {
         if case .closed = state { return }
         state = .closed
         outputs.append(.close(reason))

@@ -17,6 +17,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         precondition(hello.name.utf8.count <= PairingFrame.Hello.longestName)
     }
     if let frame = LinkFrame(bytes) { precondition(LinkFrame(frame.bytes) == frame) }
+    if let signal = LinkSignal(bytes), case .close(let reason) = signal {
+        precondition(LinkSignal(LinkSignal.close(reason).bytes) == signal)
+    }
+    if let text = String(validating: bytes, as: UTF8.self), let link = PairingLink(text) {
+        precondition(PairingLink("\(link)") == link)
+    }
+    serve(bytes)
     var engine = BeaconEngine(instance: [UInt8](repeating: 1, count: 8))
     engine.browse(at: .start)
     var calls = CallEngine()
@@ -58,4 +65,29 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         }
     }
     return 0
+}
+
+/// A stranger at a server of links, which shows a code that it does not know.
+private func serve(_ bytes: [UInt8]) {
+    let secrets = (1...3).map { [UInt8](repeating: $0, count: 32) }
+    var session = LinkSession(
+        .server(secrets: secrets),
+        resolvingKey: secrets[0],
+        name: "",
+        certificate: [],
+        at: .start
+    )
+    var wire = LinkWire()
+    wire.receive(bytes[...])
+    while let message = try? wire.next(longest: session.longestMessage) {
+        session.receive(message, at: .start)
+        while let output = session.nextOutput() {
+            switch output {
+            case .wantsToPair: session.pair(PairingCode(typed: "123456")!, at: .start)
+            case .pairing(.tries): session.confirm()
+            case .linked, .frame, .pairing(.store): preconditionFailure("a link with a stranger")
+            default: break
+            }
+        }
+    }
 }

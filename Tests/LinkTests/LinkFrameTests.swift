@@ -9,17 +9,18 @@ import Testing
     private static let call = CallID(bytes: (0..<16).map { UInt8($0) })!
     private static let all: [LinkFrame] =
         [
-            .message(id: 1, json: #"{"text":"Größe"}"#), .ack(id: .max),
+            .message(id: 1, json: #"{"text":"Größe"}"#), .ack(id: .max, .shown),
             .offer(id: 2, LinkFrame.FileOffer(size: 1 << 63, modified: 1_800_000_000, name: "../很")),
             .take(id: 3, offset: 0), .take(id: 3, offset: 1 << 40), .take(id: 3, offset: nil),
             .data(id: 4, offset: 65_536, [1, 2, 3]), .data(id: 4, offset: 0, []), .credit(id: 5, bytes: 1 << 20),
             .done(id: 6, hash: [UInt8](repeating: 9, count: 32)), .result(id: 7, status: 2), .cancel(id: 8),
             .open(id: 9, label: "log"),
             .bytes(id: 10, [UInt8](repeating: 7, count: 65_536)), .room(id: 11, bytes: 5), .close(id: 12, status: 0),
-            .signal(call, json: "{}"), .unpair, .key([UInt8](repeating: 3, count: 32)),
+            .signal(call, json: "{}"), .unpair, .key([UInt8](repeating: 3, count: 32), port: 53390),
             .call(.invite(call, note: "", seconds: 120)), .call(.invite(call, note: "Zeit?", seconds: 1)),
             .call(.ringing(call)), .call(.accept(call)), .call(.state(nil)),
-        ] + CallEnd.allCases.map { .call(.reject(call, $0)) } + CallEnd.allCases.map { .call(.cancel(call, $0)) }
+        ] + LinkFrame.Receipt.allCases.map { .ack(id: 1, $0) } + CallEnd.allCases.map { .call(.reject(call, $0)) }
+        + CallEnd.allCases.map { .call(.cancel(call, $0)) }
         + CallEnd.allCases.map { .call(.end(call, $0, parameters: ["a": "b\n"])) }
         + CallPhase.allCases.map { .call(.state(CallStanding(call, $0))) }
 

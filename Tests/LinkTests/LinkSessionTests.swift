@@ -17,20 +17,18 @@ private struct Ends {
         var attempt: PairingDoor.Attempt?
         var sent: [[UInt8]] = []
         var linked: PairID?
-        var closing: LinkSession.Closing?
+        var closing: LinkClosing?
         var stored: PairingSession.NewPair?
         var isPaired = false
         var isWrong = false
         var isUnconfirmed = false
         var frames: [LinkFrame] = []
-        var pings = 0
         var aways: [Bool] = []
 
         mutating func settle(at now: Instant) {
             while let output = session?.nextOutput() {
                 switch output {
                 case .send(let bytes): sent.append(bytes)
-                case .ping: pings += 1
                 case .wantsToPair(let hello):
                     do throws(PairingFailure) {
                         let attempt = try door.admit(hello.token, at: now)
@@ -141,6 +139,7 @@ private struct Ends {
             return
         }
         client.receive(PairingFrame.authOK(mac: mac).bytes, at: .start)
+        #expect(client.nextOutput() == .send(LinkSignal.close(.unpaired).bytes))
         #expect(client.nextOutput() == .close(.unpaired))
     }
 
@@ -178,6 +177,7 @@ private struct Ends {
         }
         var (second, _) = server()
         second.receive(proof, at: .start)
+        #expect(second.nextOutput() == .send(LinkSignal.close(.unpaired).bytes))
         #expect(second.nextOutput() == .close(.unpaired))
         ends.run()
     }
@@ -283,21 +283,80 @@ private struct Ends {
     @Test func silenceIsAwayAndThenTheEnd() {
         var ends = Ends()
         ends.begin(.link(secret: secret), secrets: [secret])
-        let start = ends.now
         ends.wait(.seconds(30))
-        #expect(ends.server.pings == 1 && ends.server.aways.isEmpty)
-        ends.server.session?.noteHeard(at: ends.now)
+        // The client asks, and the server answers.
+        #expect(ends.client.sent == [LinkSignal.ping.bytes] && ends.server.sent.isEmpty)
+        ends.run()
         ends.wait(.seconds(59))
-        #expect(ends.server.pings == 2 && ends.server.aways.isEmpty && ends.client.aways == [true])
+        #expect(ends.client.aways.isEmpty && ends.server.aways.isEmpty)
+        // What both send from here on is lost.
+        ends.client.sent = []
         ends.wait(.seconds(1))
-        #expect(ends.server.aways == [true])
-        ends.server.session?.noteHeard(at: ends.now)
+        #expect(ends.client.aways == [true] && ends.server.aways == [true])
+        ends.server.session?.receive(LinkSignal.ping.bytes, at: ends.now)
         ends.server.settle(at: ends.now)
         #expect(ends.server.aways == [true, false])
-        ends.wait(.seconds(7199))
-        #expect(ends.server.closing == nil && ends.client.closing == .goingAway)
+        ends.wait(.seconds(7139))
+        #expect(ends.client.closing == nil)
         ends.wait(.seconds(1))
-        #expect(ends.server.closing == .goingAway && ends.now - start < .seconds(7400))
+        #expect(ends.server.closing == nil && ends.client.closing == .goingAway)
+        ends.wait(.seconds(60))
+        #expect(ends.server.closing == .goingAway)
+    }
+
+    /// Both sides may look, and see within eight seconds that the other one is gone.
+    @Test func aPersonWhoLooksSeesItSoon() {
+        var ends = Ends()
+        ends.begin(.link(secret: secret), secrets: [secret])
+        ends.wait(.seconds(29))
+        for end in [\Ends.client, \Ends.server] {
+            let now: Instant = ends.now
+            ends[keyPath: end].session?.watch(true, at: now)
+            ends.wait(.zero)
+            #expect(ends[keyPath: end].sent == [LinkSignal.ping.bytes])
+            ends.run()
+            for _ in 0..<5 {
+                ends.wait(.seconds(3))
+                ends.run()
+            }
+            #expect(ends.client.aways.isEmpty && ends.server.aways.isEmpty)
+            ends.wait(.seconds(8))
+            #expect(ends[keyPath: end].aways == [true])
+            ends.run()
+            let later: Instant = ends.now
+            ends[keyPath: end].session?.watch(false, at: later)
+            #expect(ends.client.aways == ends.server.aways || ends[keyPath: end].aways == [true, false])
+            (ends.client.aways, ends.server.aways) = ([], [])
+        }
+    }
+
+    /// The other side says why it goes; nobody is asked to close twice.
+    @Test func aReasonIsTold() {
+        for reason in LinkClosing.allCases {
+            var ends = Ends()
+            ends.begin(.link(secret: secret), secrets: [secret])
+            ends.client.session?.close(reason)
+            ends.run()
+            #expect(ends.server.closing == reason && ends.client.closing == reason)
+            #expect(LinkSignal(LinkSignal.close(reason).bytes) == .close(reason))
+        }
+        var early = Ends()
+        early.begin(.link(secret: secret), secrets: [])
+        #expect(early.client.closing == .unpaired && early.client.linked == nil)
+        // Before the proof, nobody is answered.
+        var stranger = Ends()
+        stranger.begin(.link(secret: secret), secrets: [])
+        stranger.server.session = LinkSession(
+            .server(secrets: []),
+            resolvingKey: stranger.server.resolvingKey,
+            name: "",
+            certificate: [],
+            at: stranger.now
+        )
+        stranger.server.session?.receive(LinkSignal.ping.bytes, at: stranger.now)
+        stranger.server.closing = nil
+        stranger.server.settle(at: stranger.now)
+        #expect(stranger.server.closing == .broken)
     }
 
     /// Whoever says nothing, or holds the door open, is shown out.
