@@ -35,9 +35,10 @@ let package = Package(
             name: "oriel",
             dependencies: [
                 "Access", "Asking", "Calls", "Capture", "CLimits", "Configuration", "Control", "CQREncode",
-                "Credentials", "Desktop",
-                "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media", "Motion", "Pixels", "Posix", "Publishing",
-                "Recording", "Rendering", "Sender", "Sound", "Supervising", "Time", "VideoEncoding", "X11Capture",
+                "Credentials", "Desktop", "Discovery", "FrameBridge", "Helpers", "HTTP", "ICE", "JSON", "Media",
+                "Motion",
+                "Nearby", "Pairing", "Pixels", "Posix", "Publishing", "Recording", "Rendering", "Sender", "Sound",
+                "Supervising", "Time", "TLS", "VideoEncoding", "X11Capture",
                 argumentParser,
             ],
             swiftSettings: swift
@@ -132,7 +133,12 @@ let package = Package(
         ),
         .target(
             name: "Configuration",
-            dependencies: ["FrameBridge", "HTTP", "ICE", "JSON", "Media", "Pixels", "Posix"],
+            dependencies: ["FrameBridge", "HTTP", "ICE", "JSON", "Media", "Nearby", "Pixels", "Posix"],
+            swiftSettings: safe
+        ),
+        .target(
+            name: "Nearby",
+            dependencies: ["Discovery", "Helpers", "JSON", "Link", "Pairing", "Posix", "Sodium", "Time", "TLS"],
             swiftSettings: safe
         ),
         .target(name: "TLS", dependencies: ["COpenSSL"], swiftSettings: swift),
@@ -397,6 +403,11 @@ let package = Package(
             swiftSettings: swift
         ),
         .testTarget(name: "StreamTLSTests", dependencies: ["TestSupport", "TLS"], swiftSettings: swift),
+        .testTarget(
+            name: "NearbyTests",
+            dependencies: ["Discovery", "Link", "Nearby", "Pairing", "Posix", "Sodium", "TestSupport", "Time", "TLS"],
+            swiftSettings: swift
+        ),
         .testTarget(
             name: "PairingTests",
             dependencies: ["Pairing", "Sodium", "TestSupport", "Time"],

@@ -1,6 +1,7 @@
 package import FrameBridge
 package import HTTP
 package import Media
+package import Nearby
 package import Pixels
 
 // Settings of processes. Options begin with these defaults. A name has no acronym after its first letter
@@ -224,6 +225,15 @@ package struct SoundProcessSettings: ProcessSettings, Equatable {
 
     /// - Parameter broadcast: its folder.
     package init(of broadcast: String) { self.broadcast = broadcast }
+}
+
+package struct NearbyProcessSettings: ProcessSettings, Equatable {
+    package var visibility = Neighbourhood.Visibility.off
+    /// Whether it is part of `oriel share`, and stays without commands.
+    package var isLasting = false
+    package var goesOn = false
+
+    package init() {}
 }
 
 package struct RecorderProcessSettings: ProcessSettings, Equatable {

@@ -17,6 +17,10 @@ package struct PairStore: Sendable {
     /// A line of the file.
     private struct Identity: Codable {
         var resolvingKey: String
+        var name: String?
+
+        /// Texts can always be encoded.
+        var text: String { try! jsonLine() }
     }
 
     private let folder: StateFolder
@@ -33,37 +37,53 @@ package struct PairStore: Sendable {
     package var path: String { pairsFile.path }
     package var folderPath: String { folder.path }
 
+    package func makeFolder() { folder.make() }
+
     // MARK: - This device
 
     /// The key of this device's announcements (`ResolvableID`), made at the first run.
-    package func resolvingKey() throws(PairStoreError) -> [UInt8] {
-        if let key = try readKey() { return key }
-        let made = Randomness.bytes(PairingFrame.keyLength)
-        folder.make()
-        try write(Self.line(made), to: identityFile, .keeping)
-        // Another process may have been first.
-        return try readKey() ?? made
-    }
+    package func resolvingKey() throws(PairStoreError) -> [UInt8] { try identity().key }
 
     /// From now on, devices that were paired do not recognise the announcements of this one; the pairs are told the new key by links.
     package func renewResolvingKey() throws(PairStoreError) -> [UInt8] {
         let renewed = Randomness.bytes(PairingFrame.keyLength)
-        let lock = try lock()
-        defer { withExtendedLifetime(lock) {} }
-        try write(Self.line(renewed), to: identityFile, .replacing)
+        try changeIdentity { $0.resolvingKey = renewed.hexadecimal }
         return renewed
     }
 
-    private func readKey() throws(PairStoreError) -> [UInt8]? {
+    /// As this device calls itself; nil for the name of the machine.
+    package func ownName() throws(PairStoreError) -> String? { try readIdentity()?.line.name }
+
+    /// - Parameter name: nil for the name of the machine.
+    package func setOwnName(_ name: String?) throws(PairStoreError) {
+        try changeIdentity { $0.name = name.map { Self.shown($0) } }
+    }
+
+    private func identity() throws(PairStoreError) -> (line: Identity, key: [UInt8]) {
+        if let identity = try readIdentity() { return identity }
+        let made = Randomness.bytes(PairingFrame.keyLength)
+        let line = Identity(resolvingKey: made.hexadecimal)
+        folder.make()
+        try write(line.text, to: identityFile, .keeping)
+        // Another process may have been first.
+        return try readIdentity() ?? (line, made)
+    }
+
+    private func changeIdentity(_ body: (inout Identity) -> Void) throws(PairStoreError) {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        var line = try identity().line
+        body(&line)
+        try write(line.text, to: identityFile, .replacing)
+    }
+
+    private func readIdentity() throws(PairStoreError) -> (line: Identity, key: [UInt8])? {
         guard let text = try read(identityFile) else { return nil }
         guard let line = try? Identity(jsonLine: text), let key = [UInt8](hexadecimal: line.resolvingKey),
             key.count == PairingFrame.keyLength
         else { throw .damaged(path: identityFile.path) }
-        return key
+        return (line, key)
     }
-
-    /// Texts can always be encoded.
-    private static func line(_ key: [UInt8]) -> String { try! Identity(resolvingKey: key.hexadecimal).jsonLine() }
 
     // MARK: - Pairs
 

@@ -4,13 +4,13 @@ import Time
 /// Decides when the processes of `oriel share` are started, started again, and ended. Sans-IO: what became of a process
 /// goes in with its instant, actions come out (`nextAction`), and a deadline.
 ///
-/// Capture process or sender, having done its work or being unable to do it, ends all. A broadcast without sound or recording is better
-/// than none: those processes end nothing.
+/// Capture process or sender, having done its work or being unable to do it, ends all. A broadcast without sound, recording or devices nearby
+/// is better than none: those processes end nothing.
 struct Supervision {
     enum Process: Int, CaseIterable {
-        case capture, sender, sound, recorder
+        case capture, sender, sound, recorder, nearby
 
-        var isOptional: Bool { self == .sound || self == .recorder }
+        var isOptional: Bool { self != .capture && self != .sender }
     }
 
     enum Action: Equatable {
@@ -65,9 +65,9 @@ struct Supervision {
     /// Set when everything is to end.
     private(set) var outcome: Outcome?
 
-    /// - Parameter processes: how many there are, in the order of `Process`.
-    init(_ processes: Int = Process.allCases.count, at now: Instant) {
-        courses = Process.allCases.map { Course(state: $0.rawValue < processes ? .waiting(until: now) : .ended) }
+    /// - Parameter processes: those that there are.
+    init(_ processes: Set<Process> = Set(Process.allCases), at now: Instant) {
+        courses = Process.allCases.map { Course(state: processes.contains($0) ? .waiting(until: now) : .ended) }
     }
 
     /// Whether all processes have ended, or were given up.
@@ -95,7 +95,7 @@ struct Supervision {
             return nil
         }
         // The recorder ends its file, and the sender says goodbye, while there is still a picture.
-        for process in [Process.recorder, .sender, .sound, .capture] {
+        for process in [Process.recorder, .nearby, .sender, .sound, .capture] {
             switch self[process].state {
             case .waiting: self[process].state = .ended
             case .running:

@@ -21,6 +21,7 @@ struct Oriel: ParsableCommand {
             LegibilityCommand.self, HighlightCommand.self, MessageCommand.self, StatusFrameCommand.self,
             ChimeCommand.self, Hear.self,
             SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self, Record.self, Replay.self, Ask.self,
+            NearbyCommand.self, PairCommand.self, Pairs.self, Unpair.self, Rename.self, Permit.self, Tell.self,
             DesktopCommand.self, Hook.self, FileReader.self,
         ]
     )
@@ -50,6 +51,7 @@ struct Oriel: ParsableCommand {
         case "attach": try Handed.take(SenderProcessSettings.self).run()
         case "hear": try Handed.take(SoundProcessSettings.self).run()
         case "record": try Handed.take(RecorderProcessSettings.self).run()
+        case NearbyProcessSettings.command: try Handed.take(NearbyProcessSettings.self).run()
         case FeedConnectorSettings.command: try Handed.take(FeedConnectorSettings.self).run()
         default: return false
         }

@@ -10,6 +10,7 @@
    ORIEL_INTRUDER_CAPTURES set for a capture process
    ORIEL_INTRUDER_HEARS    set for a process that has the sound server
    ORIEL_INTRUDER_RECORDS  set for a recorder, in which it begins with the first file
+   ORIEL_INTRUDER_MEETS    set for a process that has the devices nearby, in which it begins with the first port
    ORIEL_INTRUDER_ACCEPTS  set for a sender that takes connections
    ORIEL_INTRUDER_OWN      the folder that such a process may write, if it may write one
    ORIEL_INTRUDER_MINE     a file of the same user, to move elsewhere
@@ -278,8 +279,9 @@ static void intrude(void) {
     intrude_system(outside, mine);
     bool records = getenv("ORIEL_INTRUDER_RECORDS");
     bool reads = getenv("ORIEL_INTRUDER_READS"), asks = getenv("ORIEL_INTRUDER_ASKS"), shows = getenv("ORIEL_INTRUDER_SHOWS");
-    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || records || (reads && !asks)) intrude_sender(outside);
-    if (folder) use_network();
+    bool meets = getenv("ORIEL_INTRUDER_MEETS");
+    if (folder || getenv("ORIEL_INTRUDER_LISTENS") || shows || records || meets || (reads && !asks)) intrude_sender(outside);
+    if (folder || meets) use_network();
     bool hears = getenv("ORIEL_INTRUDER_HEARS"), captures = getenv("ORIEL_INTRUDER_CAPTURES");
     const char *own = getenv("ORIEL_INTRUDER_OWN");
     if (hears) intrude_hearer(outside);
@@ -298,7 +300,9 @@ static void intrude_once(void) {
 }
 
 int listen(int socket, int backlog) {
-    if (getenv("ORIEL_INTRUDER_LISTENS")) intrude_once();
+    struct sockaddr address;
+    bool is_local = getsockname(socket, &address, &(socklen_t){sizeof address}) == 0 && address.sa_family == AF_UNIX;
+    if (getenv("ORIEL_INTRUDER_LISTENS") || (getenv("ORIEL_INTRUDER_MEETS") && !is_local)) intrude_once();
     int (*real)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
     return real(socket, backlog);
 }

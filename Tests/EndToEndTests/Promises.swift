@@ -40,6 +40,10 @@ enum Speak {}
 @Suite(.serialized, .waits(seconds: 300))
 enum Keep {}
 
+/// Devices that were paired once know each other from then on.
+@Suite(.serialized, .waits(seconds: 60))
+enum Find {}
+
 /// Nobody sees what was paused.
 @Suite(.serialized, .waits(seconds: 30))
 enum Pause {}

@@ -59,6 +59,7 @@ import Testing
         "--volume": [["0"], ["128"], ["255"]],
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
         "--events": [["/tmp/events"], ["-"], ["--events"]],
+        "--nearby": [["named"], ["paired"]],
         "--record": [["films"], ["/tmp/a b"], ["--record"]],
         "--segment": [["1h"], ["2G"], ["90s", "500M"]],
         "--keep": [["7d"], ["20G"], ["1m", "1T"]],
@@ -112,6 +113,7 @@ import Testing
                 try Self.handed(share.source.settings(of: share.broadcast)), try Self.handed(share.settings),
                 try Self.handed(share.sound.settings(of: share.broadcast, share.sending.events)),
                 try share.recorder.map { try Self.handed($0) } ?? "",
+                try share.nearbyProcess.map { try Self.handed($0) } ?? "",
             ]
         }
 

@@ -13,7 +13,9 @@ import Time
         var now = Instant.seconds(100)
         var supervision: Supervision
 
-        init(_ processes: Int) { supervision = Supervision(processes, at: .seconds(100)) }
+        init(_ processes: Int) {
+            supervision = Supervision(Set(Supervision.Process.allCases.prefix(processes)), at: .seconds(100))
+        }
 
         /// What is to be done now.
         func actions() -> [Action] {
@@ -39,7 +41,7 @@ import Time
         }
     }
 
-    /// - Parameter processes: with a recorder, four.
+    /// - Parameter processes: with a recorder, four; with devices nearby, five.
     private func running(_ processes: Int = 3) -> Virtual {
         let virtual = Virtual(processes)
         let started = Supervision.Process.allCases.prefix(processes)
@@ -57,7 +59,7 @@ import Time
 
     @Test(arguments: Supervision.Process.allCases)
     func aCrashIsFollowedByAnotherStartEverLater(process: Supervision.Process) throws {
-        let virtual = running(4)
+        let virtual = running(5)
         for (number, delay) in [0.25, 0.5, 1, 2, 4, 8, 8, 8].enumerated() {
             #expect(virtual.end(process, by: .signal(number % 2 == 0 ? 9 : 11), after: .seconds(1)))
             let (time, actions) = try #require(virtual.wait())
@@ -84,9 +86,9 @@ import Time
         #expect(virtual.actions() == [.terminate(process == .capture ? .sender : .sound)])
     }
 
-    @Test(arguments: [Supervision.Process.sound, .recorder])
-    func soundAndRecordingAreGivenUpByNobodyAndNotToldOfForEver(process: Supervision.Process) {
-        let virtual = running(4)
+    @Test(arguments: [Supervision.Process.sound, .recorder, .nearby])
+    func optionalProcessesAreGivenUpByNobodyAndNotToldOfForEver(process: Supervision.Process) {
+        let virtual = running(5)
         for number in 1...20 {
             #expect(virtual.end(process, by: .signal(25), after: .seconds(1)) == (number < Supervision.mostRepeats))
             #expect(virtual.wait()?.1 == [.start(process, isFirst: false)])

@@ -5,6 +5,7 @@ import FrameBridge
 import Glibc
 import HTTP
 import Helpers
+import Nearby
 import Posix
 import Recording
 import Supervising
@@ -30,6 +31,14 @@ struct Share: ParsableCommand, SenderCommand {
 
     @Option(help: ArgumentHelp("Record into a folder, as \"oriel record\" does.", valueName: "folder"))
     var record: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Announce this device to all on the network by its name, to its pairs alone, or not at all; see \"oriel nearby\".",
+            valueName: "named|paired|off"
+        )
+    )
+    var nearby = Neighbourhood.Visibility.off
 
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Options of --record") var recording: RecordingOptions
@@ -73,7 +82,10 @@ struct Share: ParsableCommand, SenderCommand {
             capture: try SupervisedProcess("capture process", "start", source.settings(of: broadcast)),
             sender: try SupervisedProcess("sender", "attach", settings),
             sound: try SupervisedProcess("sound process", "hear", sound.settings(of: broadcast, sending.events)),
-            recorder: try recorder.map { try SupervisedProcess("recorder", "record", $0) }
+            recorder: try recorder.map { try SupervisedProcess("recorder", "record", $0) },
+            nearby: try nearbyProcess.map {
+                try SupervisedProcess("process for devices nearby", NearbyProcessSettings.command, $0)
+            }
         )
         Secret.Variable.removeAll()
         // A sender in its sandbox cannot remove its own folder.
@@ -84,6 +96,14 @@ struct Share: ParsableCommand, SenderCommand {
     }
 
     private var calls: [CallPlan] { [.web] + also }
+
+    /// Nil if this device is not announced.
+    var nearbyProcess: NearbyProcessSettings? {
+        guard nearby != .off else { return nil }
+        var settings = NearbyProcessSettings()
+        (settings.visibility, settings.isLasting) = (nearby, true)
+        return settings
+    }
 
     /// Nil if nothing is recorded.
     var recorder: RecorderProcessSettings? {

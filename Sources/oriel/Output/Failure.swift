@@ -1,7 +1,9 @@
 import Helpers
+import Pairing
 import Posix
 import Publishing
 import Sound
+import TLS
 import X11Capture
 
 extension Failure {
@@ -15,6 +17,8 @@ extension Failure {
         case X11Error.system(let system):
             self.init(.failed, "\(error)" + (system.limitAdvice.map { ": \($0)" } ?? ""))
         case is X11Error: self.init(.failed, "\(error)")
+        case PairStoreError.busy: self.init(.tryAgain, "\(error)")
+        case is PairStoreError, is TLSError: self.init(.failed, "\(error)")
         case is SoundDevices.Unavailable: self.init(.unavailable, "\(error)")
         default: self.init(describing: error)
         }

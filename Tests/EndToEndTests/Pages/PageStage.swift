@@ -75,8 +75,12 @@ final class PageStage {
             try begin(line, verb: words[1], at: host, printing: output)
             return
         }
+        if words.starts(with: ["oriel", "pair"]), words.count > 2 { return try pair(line, at: host, printing: output) }
         // What only asks may be asked again, until it is as the page says.
-        let asksOnly = ["oriel status", "oriel list", "oriel sound", "oriel known", "oriel inspect"].contains(line)
+        let asksOnly = [
+            "oriel status", "oriel list", "oriel sound", "oriel known", "oriel inspect",
+            "oriel nearby --visible paired",
+        ].contains(line)
         try wait(until: "\(line) prints \(output)\n\(log)") {
             let result = try CommandResult(command(line, at: host), timeout: patience)
             guard result.code == 0 else { throw Unexpected("exit code \(result.code ?? -1): \(result.errorOutput)") }
@@ -91,6 +95,7 @@ final class PageStage {
     private static func goesOn(_ words: [String]) -> Bool {
         switch words[1] {
         case "share", "hear", "rooms": true
+        case "pair": words.count == 2
         case "start": !words.contains("--detach")
         case "attach": !words.contains("--running") && !words.contains("--print")
         case "record": words.count == 2 || words[2].hasPrefix("--")
@@ -116,9 +121,29 @@ final class PageStage {
         case "start": try ask("status").code == 0
         case "hear": try ask("sound").code == 0
         case "record": try ask("record", "status").code == 0
+        case "pair": code(of: begun) != nil
         case "attach" where !begun.line.contains("attach web"):
             try ask("status", "--json").output.contains(#""state":"standing""#)
         default: begun.lines.contains { $0.hasPrefix("http") }
+        }
+    }
+
+    /// The code that a device shows.
+    private func code(of begun: Running) -> Substring? {
+        begun.lines.last { $0.utf8.count == 7 && $0.allSatisfy { $0.isNumber || $0 == " " } }
+    }
+
+    /// The reader types the code that another device shows.
+    private func pair(_ line: String, at host: PageNetwork.Host, printing output: [String]) throws {
+        guard let index = running.lastIndex(where: { $0.line == "oriel pair" }), let code = code(of: running[index])
+        else { throw Unexpected("no device shows a code: \(log)") }
+        let result = try CommandResult(command("echo \(code) | \(line)", at: host), timeout: patience)
+        let shown = output.filter { !$0.hasPrefix("Code shown by ") }
+        guard result.output.split(separator: "\n").map(String.init) == shown else {
+            throw Unexpected("it printed \(result.output) \(result.errorOutput)")
+        }
+        guard try running.remove(at: index).program.wait(timeout: patience) == .code(0) else {
+            throw Unexpected("the other device: \(log)")
         }
     }
 
@@ -140,7 +165,8 @@ final class PageStage {
         let programs = Programs.oriel.dropLast("/oriel".count)
         var environment = [
             "PATH=\(programs):/usr/local/bin:/usr/bin:/bin", "XDG_RUNTIME_DIR=\(folder.file("run"))",
-            "XDG_STATE_HOME=\(folder.file("state"))", "DISPLAY=\(display.display)", "ORIEL_TOKEN=\(Self.token)",
+            "XDG_STATE_HOME=\(folder.file(host == .sharer ? "state" : "state-\(host)"))", "DISPLAY=\(display.display)",
+            "ORIEL_TOKEN=\(Self.token)",
             "DBUS_SESSION_BUS_ADDRESS=",
         ]
         environment += sound.map { ["PULSE_SERVER=\($0.address)"] } ?? []
@@ -170,6 +196,11 @@ final class PageStage {
         let words = scene.split(separator: " ").map(String.init)
         switch (words[0], words.last) {
         case ("share", _), ("start", _), ("hear", _): try run("oriel \(scene)")
+        case ("pair", let name?):
+            try run("oriel rename \(name)")
+            try run("oriel rename viewer", at: .viewer)
+            try run("oriel pair")
+            try run("oriel pair \(name)", at: .viewer, printing: ["paired with \(name)"])
         case ("server", "rooms"):
             try run("oriel rooms --tls-cert fullchain.pem --tls-key privkey.pem --listen 8443", at: .server)
         case ("server", "whip"):

@@ -8,8 +8,8 @@ struct PagesTests {
     private static let pages =
         ["README.md"]
         + [
-            "access", "bridge", "browsers", "calls", "commands", "control", "events", "networks", "recording",
-            "security", "sound",
+            "access", "bridge", "browsers", "calls", "commands", "control", "events", "nearby", "networks",
+            "recording", "security", "sound",
         ]
         .map {
             "docs/\($0).md"

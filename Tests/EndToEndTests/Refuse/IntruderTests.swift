@@ -195,17 +195,32 @@ extension Refuse {
             try broadcast.run("inspect", "--json").output.split(separator: "\"generation\":\"").last?.prefix(16)
         }
 
+        /// The process that has the devices nearby: the local network and the pairs, and nothing else of this user.
+        /// Invariant: confined.
+        @Test func whatMeetsDevicesHasTheNetworkAndItsPairs() throws {
+            let (state, network) = (try TemporaryDirectory(), try Network())
+            let environment = [
+                "ORIEL_INTRUDER_MINE": folder.file("mine"), "ORIEL_INTRUDER_MEETS": "1", "ORIEL_INTRUDER_ACCEPTS": "1",
+                "ORIEL_INTRUDER_OWN": state.file("oriel/nearby"), "XDG_STATE_HOME": state.path,
+            ]
+            let command = ["nearby", "--watch", "--visible", "named"]
+            let tries = try intrude(command, environment, at: network.atSender)
+            #expect(tries.contains("own:write") && tries.contains("own:listen") && tries.contains("unix"))
+            #expect(tries.contains("read:outside") && tries.count > 50)
+        }
+
         /// Runs a command with the intruder, and expects that all it tried was refused.
         ///
         /// - Returns: what it tried.
         private func intrude(
             _ command: [String],
             _ environment: [String: String],
-            input: Int32? = nil
+            input: Int32? = nil,
+            at place: ([String]) -> [String] = { $0 }
         ) throws -> [String] {
             let own = ["LD_PRELOAD": try Programs.intruder.get(), "ORIEL_INTRUDER_OUTSIDE": folder.file("outside")]
             let process = try Subprocess(
-                [Programs.orielOfTests] + command,
+                place([Programs.orielOfTests] + command),
                 environment: environment.merging(own) { $1 },
                 input: input
             )

@@ -1,0 +1,99 @@
+import Discovery
+import JSON
+import Link
+import Pairing
+import Time
+
+/// A line for the person at the other device, with parameters.
+package struct DeviceMessage: Codable, Equatable, Sendable {
+    /// Of the text, in Unicode scalars.
+    package static let longest = 4000
+
+    package var text: String
+    package var parameters: [String: String]
+}
+
+extension Neighbourhood {
+    /// Something for a pair that waits for its link.
+    struct Errand {
+        enum Deed {
+            case tell(json: String)
+            /// The pair is none any more, and is to know it.
+            case unpair
+        }
+
+        let client: Int
+        let deed: Deed
+    }
+
+    mutating func tell(_ text: String, _ message: DeviceMessage, for client: Int, at now: Instant) {
+        guard let id = PairID(text), pair(id)?.state == .paired, let json = try? message.jsonLine(),
+            json.utf8.count <= LinkFrame.mostData
+        else { return fail(client, .refused, "there is no such pair, or the line is too long") }
+        begin(Errand(client: client, deed: .tell(json: json)), for: id, at: now)
+    }
+
+    mutating func unpair(_ text: String, for client: Int, at now: Instant) {
+        reload(at: now)
+        renewResolvingKey()
+        guard let id = PairID(text), pair(id)?.state == .unpaired else { return finish(client) }
+        tellWatchers(of: .pair(id))
+        begin(Errand(client: client, deed: .unpair), for: id, at: now)
+    }
+
+    /// Does it at once, or when the pair is linked.
+    private mutating func begin(_ errand: Errand, for id: PairID, at now: Instant) {
+        errands[id, default: []].append(errand)
+        if case .connected = links.state(of: id) { runErrands(for: id) } else { links.connect(id, at: now) }
+    }
+
+    mutating func runErrands(for id: PairID) {
+        for errand in errands[id] ?? [] {
+            guard case .tell(let json) = errand.deed, links.send(.message(id: nextMessage, json: json), to: id) else {
+                continue
+            }
+            messages[nextMessage] = (errand.client, id)
+            nextMessage &+= 1
+        }
+        errands[id]?.removeAll { if case .tell = $0.deed { true } else { false } }
+        if pair(id)?.state == .unpaired { links.send(.unpair, to: id) }
+    }
+
+    /// The pair cannot be reached now.
+    mutating func dropErrands(for id: PairID) {
+        for errand in errands.removeValue(forKey: id) ?? [] {
+            switch errand.deed {
+            case .tell: fail(errand.client, .unavailable, "\(pair(id)?.name ?? "the device") cannot be reached now")
+            case .unpair: finish(errand.client)
+            }
+        }
+    }
+
+    /// A command has what it asked for.
+    mutating func finish(_ client: Int) {
+        outputs += [.reply(client: client, .done), .hangUp(client: client)]
+    }
+
+    mutating func receiveMessage(_ number: UInt32, _ json: String, of pair: Pair) {
+        links.send(.ack(id: number, receipt(of: json, from: pair)), to: pair.id)
+    }
+
+    private mutating func receipt(of json: String, from pair: Pair) -> LinkFrame.Receipt {
+        guard pair.rights.contains(.message), var message = try? DeviceMessage(jsonLine: json) else {
+            return .notAllowed
+        }
+        guard isLasting || !watchers.isEmpty else { return .unread }
+        message.text = String(String.UnicodeScalarView(message.text.unicodeScalars.prefix(DeviceMessage.longest)))
+        if isLasting { outputs.append(.note("\(pair.name): \(message.text)")) }
+        for client in watchers.keys {
+            outputs.append(.reply(client: client, .message(from: pair.name, message)))
+        }
+        return .shown
+    }
+
+    /// Tells the person.
+    mutating func note(_ sentence: String) {
+        if isLasting { outputs.append(.note(sentence)) }
+        for client in watchers.keys { outputs.append(.reply(client: client, .note(sentence))) }
+    }
+}
