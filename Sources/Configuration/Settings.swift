@@ -229,6 +229,8 @@ package struct SoundProcessSettings: ProcessSettings, Equatable {
 
 package struct NearbyProcessSettings: ProcessSettings, Equatable {
     package var visibility = Neighbourhood.Visibility.off
+    /// The folder for files that come; nil to take none.
+    package var inbox: String?
     /// Whether it is part of `oriel share`, and stays without commands.
     package var isLasting = false
     package var goesOn = false

@@ -28,11 +28,36 @@ extension FileDescriptor {
         let raw = raw
         do throws(SystemError) {
             return try check("send") {
-                bytes.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                bytes.withUnsafeBytes { Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             }
         } catch {
             guard error.code == EAGAIN else { throw error }
             return 0
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// Sends on a socket of this machine, with a copy of a descriptor.
+    ///
+    /// - Returns: how many bytes were sent; the descriptor went with the first one.
+    package func send(_ bytes: [UInt8], with descriptor: borrowing FileDescriptor) throws(SystemError) -> Int {
+        let (raw, gift) = (raw, descriptor.raw)
+        return try check("sendmsg") { posix_send_with_descriptor(raw, bytes, bytes.count, gift) }
+    }
+
+    /// Receives from such a socket.
+    ///
+    /// - Returns: the bytes, none of them at the end; nil if there is nothing yet. A descriptor came with one of the last of them.
+    package func receive(limit: Int) throws(SystemError) -> (bytes: [UInt8], descriptor: Int32?)? {
+        let raw = raw
+        var (buffer, gift) = ([UInt8](repeating: 0, count: limit), Int32(-1))
+        do throws(SystemError) {
+            let count = try check("recvmsg") { posix_receive_with_descriptor(raw, &buffer, limit, &gift) }
+            return (Array(buffer[..<count]), gift < 0 ? nil : gift)
+        } catch {
+            guard error.code == EAGAIN else { throw error }
+            return nil
         }
     }
 }

@@ -5,6 +5,8 @@ import Glibc
 package struct Sandbox: Sendable {
     /// The only folder in which files may be written, without symbolic links; nil for none.
     package var writable: String?
+    /// Another one.
+    package var alsoWritable: String?
     /// The paths whose files may be read, besides `writable` and those of the system; nil for all paths.
     package var readable: [String]?
     /// Families of sockets that may still be opened, such as `AF_UNIX`.
@@ -61,7 +63,7 @@ package struct Sandbox: Sendable {
             return nil
         }
         let rules = FileDescriptor(taking: raw)
-        if let writable {
+        for writable in [writable, alsoWritable].compactMap(\.self) {
             let allowed = files.intersection(.known(version)).subtracting([.execute, .devices, .symbolicLinks])
             try allow(allowed, below: try open(writable), in: rules)
         }

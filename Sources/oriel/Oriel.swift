@@ -22,6 +22,7 @@ struct Oriel: ParsableCommand {
             ChimeCommand.self, Hear.self,
             SoundCommand.self, Mute.self, Unmute.self, Rooms.self, View.self, Record.self, Replay.self, Ask.self,
             NearbyCommand.self, PairCommand.self, Pairs.self, Unpair.self, Rename.self, Permit.self, Tell.self,
+            SendFile.self,
             DesktopCommand.self, Hook.self, FileReader.self,
         ]
     )

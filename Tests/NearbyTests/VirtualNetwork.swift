@@ -1,4 +1,5 @@
 import Discovery
+import Link
 import Pairing
 import Posix
 import Sodium
@@ -25,9 +26,15 @@ final class VirtualNetwork {
         /// All messages that it has sent.
         fileprivate(set) var sent: [[UInt8]] = []
 
+        /// For files that come.
+        let inbox: TemporaryDirectory
+        fileprivate var files: TransferFiles
+
         fileprivate init(host: String, name: String) throws {
             (self.host, self.name) = (host, name)
             home = try TemporaryDirectory()
+            inbox = try TemporaryDirectory()
+            files = TransferFiles(inbox: inbox.path)
             let path = home.path
             store = try PairStore { $0 == "XDG_STATE_HOME" ? path : nil }
         }
@@ -46,6 +53,7 @@ final class VirtualNetwork {
         case end(of: End)
         case seen(by: Int, Sighting)
         case lost(by: Int, [UInt8], host: String)
+        case file(of: Int, FileResult)
     }
 
     static let latency = Duration.milliseconds(2)
@@ -75,11 +83,13 @@ final class VirtualNetwork {
         // Its numbers begin anew.
         given = given.filter { $0.device != index }
         wires = wires.filter { $0.key.device != index }
+        device.files = TransferFiles(inbox: device.inbox.path)
         device.certificate = Randomness.bytes(32)
         device.neighbourhood = try Neighbourhood(
             visibility,
             name: device.name,
             isLasting: true,
+            takesFiles: true,
             store: device.store,
             certificate: device.certificate,
             clock: { "2026-11-30T12:00:00Z" },
@@ -124,6 +134,12 @@ final class VirtualNetwork {
         }
     }
 
+    func sendFrame(_ frame: LinkFrame, from index: Int, to pair: PairID) {
+        devices[index].neighbourhood?.links.send(frame, to: pair)
+        devices[index].neighbourhood?.settle(at: now)
+        settle()
+    }
+
     func dial(_ index: Int, _ pair: PairID) {
         devices[index].neighbourhood?.links.connect(pair, at: now)
         devices[index].neighbourhood?.settle(at: now)
@@ -146,10 +162,15 @@ final class VirtualNetwork {
     // MARK: - Commands
 
     @discardableResult
-    func request(_ request: NearbyRequest, at index: Int, of client: Int? = nil) -> Int {
+    func request(
+        _ request: NearbyRequest,
+        with file: GivenFile? = nil,
+        at index: Int,
+        of client: Int? = nil
+    ) -> Int {
         if client == nil { lastCommand += 1 }
         let client = client ?? lastCommand
-        devices[index].neighbourhood?.request(request, of: client, at: now)
+        devices[index].neighbourhood?.request(request, with: file, of: client, at: now)
         settle()
         return client
     }
@@ -212,6 +233,7 @@ final class VirtualNetwork {
         case .message(let end, let bytes):
             guard wires[end] != nil else { return }
             devices[end.device].neighbourhood?.receive(bytes, on: end.number, at: now)
+        case .file(let index, let result): devices[index].neighbourhood?.note(result, at: now)
         case .end(let end): devices[end.device].neighbourhood?.ended(end.number, at: now)
         case .seen(let index, let sighting): devices[index].neighbourhood?.note(.seen(sighting), by: .beacon, at: now)
         case .lost(let index, let instance, let host):
@@ -268,6 +290,8 @@ final class VirtualNetwork {
         case .hangUp(let client):
             device.hungUp.insert(client)
             device.neighbourhood?.clientGone(client, at: now)
+        case .file(let job):
+            if let result = device.files.perform(job) { add(.microseconds(100), .file(of: index, result)) }
         case .note(let sentence): device.notes.append(sentence)
         case .leave: break
         }

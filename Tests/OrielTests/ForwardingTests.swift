@@ -60,6 +60,7 @@ import Testing
         "--stats": [["/tmp/stats"], ["-"], ["--stats"]],
         "--events": [["/tmp/events"], ["-"], ["--events"]],
         "--nearby": [["named"], ["paired"]],
+        "--inbox": [["/"], ["/tmp"]],
         "--record": [["films"], ["/tmp/a b"], ["--record"]],
         "--segment": [["1h"], ["2G"], ["90s", "500M"]],
         "--keep": [["7d"], ["20G"], ["1m", "1T"]],
@@ -133,6 +134,7 @@ import Testing
         for option in ["--zone", "--pre-roll", "--initial", "--augment", "--longest", "--blind", "--on-clip"] {
             needed[option] = ["--record=x", "--on-change=low"]
         }
+        needed["--inbox"] = ["--nearby=named"]
         for (option, values) in Self.values {
             let others = needed[option] ?? []
             var seen: Set = [try Processes([])]

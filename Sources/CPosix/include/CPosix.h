@@ -164,6 +164,11 @@ int posix_accept(int socket);
 /// Sends a copy of a descriptor and one byte, without waiting, to the datagram socket at `path`, or if `path` is NULL to
 /// the peer. Returns -1 with errno set on failure.
 int posix_send_descriptor(int socket, const char *path, int descriptor);
+/// Sends bytes on a stream of this machine, with a copy of a descriptor. Returns how many were sent, or -1 with errno set.
+ssize_t posix_send_with_descriptor(int socket, const void *bytes, size_t count, int descriptor);
+/// Receives bytes from such a stream, and the descriptor that came with them, or -1 in its place: the caller closes it. Returns
+/// how many bytes came, 0 at the end, or -1 with errno set. Of several descriptors the kernel drops all but one.
+ssize_t posix_receive_with_descriptor(int socket, void *bytes, size_t count, int *descriptor);
 /// Waits for a message with one descriptor. Returns that, or -1 with errno set: ECONNRESET when the socket was shut down,
 /// EBADMSG for any other message.
 int posix_receive_descriptor(int socket);

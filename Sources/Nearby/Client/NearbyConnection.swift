@@ -37,8 +37,10 @@ package final class NearbyConnection {
         }
     }
 
-    package func send(_ request: NearbyRequest) throws {
+    /// - Parameter file: goes with the request.
+    package func send(_ request: NearbyRequest, with file: GivenFile? = nil) throws {
         var bytes = Array("\(try request.jsonLine())\n".utf8)[...]
+        if let file { bytes = bytes.dropFirst(try socket.send(Array(bytes), with: file.descriptor)) }
         let deadline: Instant = MonotonicClock.now() + Self.patience
         while !bytes.isEmpty {
             let count = try socket.sendAvailable(bytes)

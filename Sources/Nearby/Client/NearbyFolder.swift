@@ -28,6 +28,18 @@ package final class NearbyFolder {
         return try lock.tryLock(.exclusive) ? Hold(lock: lock) : nil
     }
 
+    /// Waits until the process that runs has ended.
+    ///
+    /// - Returns: false if it still runs after a while.
+    package func waitUntilFree(patience: Duration) throws(SystemError) -> Bool {
+        let deadline: Instant = MonotonicClock.now() + patience
+        while try hold() == nil {
+            if MonotonicClock.now() >= deadline { return false }
+            MonotonicClock.sleep(for: .milliseconds(10))
+        }
+        return true
+    }
+
     /// For commands. An ended process may have left its own.
     package func listen(_ hold: borrowing Hold) throws(SystemError) -> LocalListener {
         try PrivateFile("\(path)/\(Self.socket)").remove()

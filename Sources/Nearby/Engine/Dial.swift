@@ -8,6 +8,7 @@ struct Dial {
     static let mostPlaces = 16
 
     private var rest: [Endpoint]
+    private var seen: Set<Endpoint> = []
     /// The numbers of the links that are being made.
     private(set) var running: Set<Int> = []
     /// When the next place is tried; nil if none is left.
@@ -15,9 +16,15 @@ struct Dial {
 
     /// - Parameter places: the best one first.
     init(_ places: [Endpoint], at now: Instant) {
-        var seen: Set<Endpoint> = []
-        rest = Array(places.filter { seen.insert($0).inserted }.prefix(Self.mostPlaces))
-        nextAt = rest.isEmpty ? nil : now
+        rest = []
+        add(places, at: now)
+    }
+
+    /// Further places, which are tried next.
+    mutating func add(_ places: [Endpoint], at now: Instant) {
+        let new = places.filter { !seen.contains($0) }.prefix(max(0, Self.mostPlaces - seen.count))
+        for place in new where seen.insert(place).inserted { rest.append(place) }
+        if !new.isEmpty { nextAt = nextAt.map { min($0, now) } ?? now }
     }
 
     var hasFailed: Bool { rest.isEmpty && running.isEmpty }

@@ -137,6 +137,7 @@ struct Links {
         guard var course = courses[pair], course.places != places else { return }
         let isNew = !places.allSatisfy(course.places.contains)
         course.places = places
+        course.dial?.add(places, at: now)
         if places.isEmpty {
             course.dialAt = nil
         } else if isNew, course.link == nil || course.isAway {

@@ -36,6 +36,9 @@ extension Neighbourhood {
             case .notAllowed: fail(sender.client, .refused, "\(pair.name) takes no lines of this device")
             case .unread: fail(sender.client, .unavailable, "nobody reads at \(pair.name): try again later")
             }
+        case .offer(let number, _), .take(let number, _), .data(let number, _, _), .credit(let number, _),
+            .done(let number, _), .result(let number, _), .cancel(let number):
+            handleFile(frame, number, of: pair, at: now)
         default: break
         }
     }

@@ -44,7 +44,26 @@ extension Neighbourhood {
     /// Does it at once, or when the pair is linked.
     private mutating func begin(_ errand: Errand, for id: PairID, at now: Instant) {
         errands[id, default: []].append(errand)
-        if case .connected = links.state(of: id) { runErrands(for: id) } else { links.connect(id, at: now) }
+        if case .connected = links.state(of: id) { runErrands(for: id) } else { search(for: id, at: now) }
+    }
+
+    /// Dials a pair, wherever it is or will be found.
+    mutating func search(for id: PairID, at now: Instant) {
+        searches[id] = now + Self.searchTime
+        links.connect(id, at: now)
+    }
+
+    /// Drops what waits for a pair that is not found.
+    mutating func giveUpSearch(for id: PairID, at now: Instant) {
+        guard let end = searches[id], now >= end else { return }
+        guard links.state(of: id) == .notConnected else {
+            // What is dialled ends by itself.
+            searches[id] = now + Self.searchTime
+            return
+        }
+        searches[id] = nil
+        dropErrands(for: id)
+        dropSendings(to: id)
     }
 
     mutating func runErrands(for id: PairID) {

@@ -22,7 +22,13 @@ extension Neighbourhood {
         let endpoints: [Endpoint]
     }
 
-    package mutating func request(_ request: NearbyRequest, of client: Int, at now: Instant) {
+    /// - Parameter file: that came with the request.
+    package mutating func request(
+        _ request: NearbyRequest,
+        with file: GivenFile? = nil,
+        of client: Int,
+        at now: Instant
+    ) {
         switch request {
         case .watch(let visibility):
             watchers[client] = visibility
@@ -44,6 +50,7 @@ extension Neighbourhood {
         case .unpair(let id): unpair(id, for: client, at: now)
         case .tell(let id, let text, let parameters):
             tell(id, DeviceMessage(text: text, parameters: parameters), for: client, at: now)
+        case .sendFile(let id, let name): sendFile(id, name: name, file, for: client, at: now)
         case .leave: outputs.append(.leave)
         }
         settle(at: now)
@@ -58,6 +65,7 @@ extension Neighbourhood {
         finders[client] = nil
         messages = messages.filter { $0.value.client != client }
         for id in errands.keys { errands[id]!.removeAll { $0.client == client } }
+        cancelSendings(of: client, at: now)
         links.stopPairing(client, at: now)
         if shower == client { stopShowing() }
         settle(at: now)

@@ -7,7 +7,7 @@ package import Time
 /// What the nearby process decides: how this device is announced, who is linked, who may pair, and what commands are answered. Sans-IO, but
 /// for the file of pairs, which is small and of this machine.
 package struct Neighbourhood {
-    package enum Output: Equatable {
+    package enum Output {
         /// - name: empty for a device that only its pairs may know. Nil for no announcement: nobody is let in either.
         case advertise(Announcement?, name: String)
         /// Ask a host for its announcement.
@@ -20,6 +20,8 @@ package struct Neighbourhood {
         case reply(client: Int, NearbyReply)
         /// Close the connection of a command once all is sent.
         case hangUp(client: Int)
+        /// Work on a file; the result goes to `note`.
+        case file(FileJob)
         /// For the person, on standard error.
         case note(String)
         /// A command wants this process to end.
@@ -36,6 +38,8 @@ package struct Neighbourhood {
         case off
     }
 
+    /// Until a pair that is there was found and dialled.
+    static let searchTime = Duration.seconds(3)
     /// Of a resolvable identity.
     static let hour = Duration.seconds(3600)
 
@@ -43,6 +47,8 @@ package struct Neighbourhood {
     private let visibility: Visibility
     /// Whether it belongs to a share, and its person reads on standard error.
     let isLasting: Bool
+    /// Whether there is a folder for files that come.
+    let takesFiles: Bool
     /// The time now, in RFC 3339.
     let clock: () -> String
     var name: String
@@ -76,6 +82,14 @@ package struct Neighbourhood {
     /// Lines that were sent, until the other side has them.
     var messages: [UInt32: (client: Int, pair: PairID)] = [:]
     var errands: [PairID: [Errand]] = [:]
+    /// Until when pairs are looked for that commands want something from.
+    var searches: [PairID: Instant] = [:]
+    /// By their numbers for the worker.
+    var sendings: [Int: Sending] = [:]
+    var receivings: [Int: Receiving] = [:]
+    var arrived: [Arrived] = []
+    var lastTransfer = 0
+    var lastFile: UInt32 = 0
     var nextMessage: UInt32 = 1
     var outputs: [Output] = []
     /// Since when devices are there, for people.
@@ -85,12 +99,14 @@ package struct Neighbourhood {
     /// - Parameters:
     ///   - certificate: the SHA-256 of this device's certificate (DER).
     ///   - isLasting: whether it belongs to a share.
+    ///   - takesFiles: whether there is a folder for files that come.
     ///   - clock: the time now, in RFC 3339.
     /// - Throws: `PairStoreError`.
     package init(
         _ visibility: Visibility,
         name: String,
         isLasting: Bool,
+        takesFiles: Bool = false,
         codecs: [String] = [],
         store: PairStore,
         certificate: [UInt8],
@@ -99,7 +115,7 @@ package struct Neighbourhood {
     ) throws(PairStoreError) {
         (self.visibility, self.name, self.isLasting, self.codecs) = (visibility, name, isLasting, codecs)
         state = isLasting ? .live : .idle
-        (self.store, self.clock) = (store, clock)
+        (self.store, self.clock, self.takesFiles) = (store, clock, takesFiles)
         pairs = try store.pairs()
         resolvingKey = try store.resolvingKey()
         instance = Randomness.bytes(Announcement.instanceLength)
@@ -118,7 +134,8 @@ package struct Neighbourhood {
     package mutating func nextOutput() -> Output? { outputs.isEmpty ? nil : outputs.removeFirst() }
 
     package var deadline: Instant? {
-        earliest(earliest(links.deadline, door.deadline), renewAt, finders.values.map(\.askAt).min())
+        let ofLinks = earliest(links.deadline, searches.values.min())
+        return earliest(ofLinks, door.deadline, renewAt, finders.values.map(\.askAt).min())
     }
 
     package mutating func poll(at now: Instant) {
@@ -130,6 +147,7 @@ package struct Neighbourhood {
             announce()
         }
         for client in finders.keys { ask(for: client, at: now) }
+        for id in searches.keys { giveUpSearch(for: id, at: now) }
         settle(at: now)
     }
 
@@ -286,6 +304,7 @@ package struct Neighbourhood {
             if sinces[device.identity] == nil { sinces[device.identity] = clock() }
             if case .pair(let id) = device.identity {
                 links.setPlaces(device.endpoints.map(\.endpoint), of: id, at: now)
+                if searches[id] != nil { links.connect(id, at: now) }
             }
             tellWatchers(of: device.identity)
             for client in finders.keys { ask(for: client, at: now) }
@@ -317,7 +336,7 @@ package struct Neighbourhood {
         case .unlinked(let id, let reason): unlinked(id, reason, at: now)
         case .changed(let id):
             tellWatchers(of: .pair(id))
-            if links.state(of: id) == .notConnected { dropErrands(for: id) }
+            giveUpSearch(for: id, at: now)
         }
     }
 
@@ -332,10 +351,14 @@ package struct Neighbourhood {
             return pair
         }
         links.send(.key(resolvingKey, port: ownPort), to: id)
+        searches[id] = nil
         runErrands(for: id)
+        cutTransfers(of: id, at: now)
+        beginSendings(to: id, at: now)
     }
 
     private mutating func unlinked(_ id: PairID, _ reason: LinkClosing, at now: Instant) {
+        cutTransfers(of: id, at: now)
         for (message, sender) in messages where sender.pair == id {
             messages[message] = nil
             fail(sender.client, .unavailable, "\(pair(id)?.name ?? "the device") went away before it had the line")

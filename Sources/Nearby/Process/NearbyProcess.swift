@@ -20,6 +20,7 @@ package final class NearbyProcess {
     private let endpoint: TLSEndpoint
     private var neighbourhood: Neighbourhood
     private let beacons: BeaconDriver
+    private let files: FileWorker
     private let network: NetworkWatch
     private let suspends: SuspendWatch
     private var listener4: StreamListener?
@@ -36,12 +37,14 @@ package final class NearbyProcess {
     /// - Parameters:
     ///   - name: of this device.
     ///   - isLasting: whether it stays without commands.
+    ///   - inbox: the folder for files that come; nil to take none.
     ///   - control: for commands.
     /// - Throws: `PairStoreError`, `SystemError`, `TLSError`.
     package init(
         _ visibility: Neighbourhood.Visibility,
         name: String,
         isLasting: Bool,
+        inbox: String?,
         store: PairStore,
         control: consuming LocalListener
     ) throws {
@@ -52,12 +55,14 @@ package final class NearbyProcess {
             visibility,
             name: name,
             isLasting: isLasting,
+            takesFiles: inbox != nil,
             store: store,
             certificate: endpoint.certificate,
             clock: { internetTime(nanosecondsSince1970: MonotonicClock.wallClock()) },
             at: now
         )
         beacons = BeaconDriver(instance: neighbourhood.ownInstance, at: now)
+        files = try FileWorker(inbox: inbox)
         network = try NetworkWatch()
         suspends = try SuspendWatch()
         self.control = control
@@ -77,7 +82,7 @@ package final class NearbyProcess {
     // MARK: - The loop
 
     private func wait(_ signals: borrowing TerminationSignals, at now: Instant) throws {
-        let fixed = [signals.descriptor.raw, control.raw, network.descriptor.raw, suspends.descriptor.raw]
+        let fixed = [signals.descriptor.raw, control.raw, network.descriptor.raw, suspends.descriptor.raw, files.raw]
         var items = fixed.map { PollItem($0) } + beacons.descriptors.map { PollItem($0) }
         let first = items.count
         let listening = now >= acceptAt ? [listener4?.raw, listener6?.raw].compactMap(\.self) : []
@@ -92,11 +97,14 @@ package final class NearbyProcess {
         if items[1].isReadable { acceptCommand() }
         if items[2].isReadable { networkChanged(at: now) }
         if items[3].isReadable, suspends.takeSuspend() != nil { networkChanged(at: now) }
+        if items[4].isReadable { for result in files.takeResults() { neighbourhood.note(result, at: now) } }
         beacons.turn(at: now) { neighbourhood.note($0, by: .beacon, at: now) }
         neighbourhood.note(problem: beacons.problem, of: .beacon)
         if items[first..<first + listening.count].contains(where: \.isReadable) { acceptLinks(at: now) }
         for (number, item) in zip(commandNumbers, items[(first + listening.count)...]) where item.isReadable {
-            for request in commands[number]!.read() { neighbourhood.request(request, of: number, at: now) }
+            for (request, file) in commands[number]!.read() {
+                neighbourhood.request(request, with: file, of: number, at: now)
+            }
         }
         for (number, item) in zip(linkNumbers, items.suffix(linkNumbers.count)) where item.isReadable {
             read(number, at: now)
@@ -129,6 +137,10 @@ package final class NearbyProcess {
         case .close(let number): links[number]?.close(by: now + Self.closingTime)
         case .reply(let client, let reply): commands[client]?.reply(reply)
         case .hangUp(let client): commands[client]?.close()
+        case .file(let job):
+            do throws(SystemError) { try files.add(job) } catch {
+                Console.note("cannot start a thread for files (\(error.reason)): close other programs")
+            }
         case .note(let sentence): Console.note(sentence)
         case .leave: if !isLasting { isLeaving = true }
         }
@@ -160,6 +172,7 @@ package final class NearbyProcess {
         neighbourhood.closeAll(at: now)
         carryOut(at: now)
         beacons.advertise(nil, name: "", port: 0, at: now)
+        files.close()
     }
 
     // MARK: - Sockets

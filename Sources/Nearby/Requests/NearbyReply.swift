@@ -19,6 +19,10 @@ package enum NearbyReply: Codable, Equatable, Sendable {
     /// A line for the person, of a pair.
     case message(from: String, DeviceMessage)
     case note(String)
+    /// A file that comes.
+    case file(NearbyFile)
+    /// How much of a file was sent, in bytes.
+    case progress(done: UInt64, size: UInt64)
     /// - isConfirmed: whether the other side is known to have stored it.
     case paired(name: String, isConfirmed: Bool)
     case done

@@ -25,6 +25,10 @@ package enum NearbyRequest: Codable, Equatable, Sendable {
     ///
     /// - pair: its identity.
     case tell(pair: String, text: String, parameters: [String: String])
+    /// Sends a file to a pair. Its descriptor comes with the request.
+    ///
+    /// - pair: its identity.
+    case sendFile(pair: String, name: String)
     /// Ends the process, unless it belongs to a share.
     case leave
 }

@@ -9,26 +9,42 @@ import Time
 final class NearbyClient {
     let signals: TerminationSignals
     let store: PairStore
+    private static let patience = Duration.seconds(2)
+
     private let folder: NearbyFolder
+    private let inbox: String?
     private(set) var connection: NearbyConnection
 
-    init() throws {
+    /// - Parameter inbox: the folder for files that come, which the process gets at its start.
+    init(inbox: String? = nil) throws {
         signals = try TerminationSignals()
         store = try PairStore()
         // What is wrong with the files is said here, and not by a process that comes up in vain.
         _ = (try store.pairs(), try store.ownName())
         folder = try NearbyFolder(of: store)
-        connection = try Self.connect(folder)
+        self.inbox = inbox
+        if inbox != nil { try Self.endOther(in: folder) }
+        connection = try Self.connect(folder, inbox)
+    }
+
+    /// A process that has no folder for files, or another one, gives way.
+    private static func endOther(in folder: NearbyFolder) throws {
+        try NearbyConnection(in: folder, start: nil)?.send(.leave)
+        guard try folder.waitUntilFree(patience: patience) else {
+            throw Failure(.failed, "a share has the devices nearby: give --inbox to that one")
+        }
     }
 
     /// After the process has ended, as when it gives way to that of a share.
-    func reconnect() throws { connection = try Self.connect(folder) }
+    func reconnect() throws { connection = try Self.connect(folder, inbox) }
 
     /// - Throws: `Failure` if a process can neither be found nor started.
-    private static func connect(_ folder: NearbyFolder) throws -> NearbyConnection {
+    private static func connect(_ folder: NearbyFolder, _ inbox: String?) throws -> NearbyConnection {
         var child: ChildProcess?
         let connection = try NearbyConnection(in: folder) {
-            let memory = try Handed.memory(of: NearbyProcessSettings())
+            var settings = NearbyProcessSettings()
+            settings.inbox = inbox
+            let memory = try Handed.memory(of: settings)
             child = try ChildProcess(
                 "/proc/self/exe",
                 arguments: ["oriel", NearbyProcessSettings.command, Handed.flag],

@@ -31,11 +31,13 @@ struct NearbyCommand: ParsableCommand {
     )
     var visible = Neighbourhood.Visibility.off
 
+    @OptionGroup var files: InboxOptions
+
     /// Until all that are there have answered.
     private static let listeningTime = Duration.milliseconds(1500)
 
     func run() throws {
-        let nearby = try NearbyClient()
+        let nearby = try NearbyClient(inbox: try files.path)
         var table = NearbyTable()
         var isListed = false
         let end: Instant? = watch ? nil : MonotonicClock.now() + Self.listeningTime
@@ -67,6 +69,8 @@ struct NearbyCommand: ParsableCommand {
         switch reply {
         case .message(let name, let message): Console.note("\(name): \(message.text)")
         case .note(let sentence): Console.note(sentence)
+        case .file(let file) where file.path == nil && file.problem == nil: Console.progress(file.sentence)
+        case .file(let file): Console.note(file.sentence)
         default: break
         }
     }
@@ -90,6 +94,7 @@ private struct NearbyChange: Encodable {
     private(set) var from: String?
     private(set) var text: String?
     private(set) var parameters: [String: String]?
+    private(set) var file: NearbyFile?
 
     init(_ reply: NearbyReply) {
         switch reply {
@@ -99,6 +104,7 @@ private struct NearbyChange: Encodable {
         case .message(let name, let message):
             (event, from, text, parameters) = ("message", name, message.text, message.parameters)
         case .note(let sentence): (event, text) = ("note", sentence)
+        case .file(let file): (event, self.file) = ("file", file)
         default: break
         }
     }

@@ -23,10 +23,11 @@ extension NearbyProcessSettings {
             visibility,
             name: try Self.ownName(in: store),
             isLasting: isLasting,
+            inbox: inbox,
             store: store,
             control: control
         )
-        let sandbox = Sandbox.ofNearby(folder.path)
+        let sandbox = Sandbox.ofNearby(folder.path, inbox: inbox)
         try enterSandbox(by: sandbox.enter)
         try process.run(until: signals)
     }
@@ -58,13 +59,13 @@ extension NearbyProcessSettings {
 
 extension Sandbox {
     /// The local network, and the pairs.
-    fileprivate static func ofNearby(_ folder: String) -> Sandbox {
+    fileprivate static func ofNearby(_ folder: String, inbox: String?) -> Sandbox {
         var sandbox = Sandbox(
             writable: folder,
             readable: [],
             socketFamilies: [AF_INET, AF_INET6, AF_NETLINK]
         )
-        sandbox.mayListen = true
+        (sandbox.mayListen, sandbox.alsoWritable) = (true, inbox)
         return sandbox
     }
 }

@@ -40,6 +40,7 @@ struct Share: ParsableCommand, SenderCommand {
     )
     var nearby = Neighbourhood.Visibility.off
 
+    @OptionGroup(title: "Options of --nearby") var files: InboxOptions
     @OptionGroup var broadcast: BroadcastOptions
     @OptionGroup(title: "Options of --record") var recording: RecordingOptions
     @OptionGroup(title: "Options of --record") var clips: ClipOptions
@@ -59,6 +60,7 @@ struct Share: ParsableCommand, SenderCommand {
         if record == nil, !recording.isEmpty || !clips.isEmpty {
             throw ValidationError("options of recordings are for --record: give that too.")
         }
+        if nearby == .off, files.inbox != nil { throw ValidationError("--inbox is for --nearby: give that too.") }
         // A sender that is started again must have the same address.
         if web.server.listen.port == 0 { throw ValidationError("--listen needs a port other than 0 here.") }
     }
@@ -99,10 +101,12 @@ struct Share: ParsableCommand, SenderCommand {
 
     /// Nil if this device is not announced.
     var nearbyProcess: NearbyProcessSettings? {
-        guard nearby != .off else { return nil }
-        var settings = NearbyProcessSettings()
-        (settings.visibility, settings.isLasting) = (nearby, true)
-        return settings
+        get throws {
+            guard nearby != .off else { return nil }
+            var settings = NearbyProcessSettings()
+            (settings.visibility, settings.isLasting, settings.inbox) = (nearby, true, try files.path)
+            return settings
+        }
     }
 
     /// Nil if nothing is recorded.

@@ -34,6 +34,15 @@ final class Neighbours {
         let from: String?
         let text: String?
         let parameters: [String: String]?
+        let file: File?
+    }
+
+    struct File: Decodable {
+        let from: String
+        let name: String
+        let received: UInt64
+        let path: String?
+        let problem: String?
     }
 
     struct List: Decodable {
