@@ -11,7 +11,7 @@ struct Bench: ParsableCommand {
             All.self, KernelsCommand.self, BridgeCommand.self, EncodeCommand.self, PipelineCommand.self,
             QualityCommand.self, ChangeCommand.self, RecoveryCommand.self, WebCommand.self, SoakCommand.self,
             DifferentialCommand.self, BridgeReader.self, SoundRingReader.self, CallsCommand.self, NetworkCommand.self,
-            SoundCommand.self, RecordCommand.self, LiveCommand.self, HostileCommand.self,
+            SoundCommand.self, RecordCommand.self, LiveCommand.self, NearbyBenchCommand.self, HostileCommand.self,
             PagePicturesCommand.self, WireCommand.self,
         ],
         defaultSubcommand: All.self
@@ -191,6 +191,22 @@ struct LiveCommand: ParsableCommand {
     func run() {
         stopChildrenOnSignals()
         Report(sections: liveSections(options, only: only)).printGoals()
+    }
+}
+
+struct NearbyBenchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nearby",
+        abstract: "Devices nearby: how soon they are found and gone, their files, and what they cost."
+    )
+    @OptionGroup var options: RunOptions
+
+    @Option(help: "Measure only sections with this in their names: found, link, file or idle.")
+    var only = ""
+
+    func run() {
+        stopChildrenOnSignals()
+        Report(sections: nearbySections(options, only: only)).printGoals()
     }
 }
 

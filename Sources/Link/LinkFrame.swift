@@ -123,7 +123,13 @@ package enum LinkFrame: Equatable, Sendable {
         }
     }
 
-    private static func frame(_ kind: Kind, _ body: [UInt8]...) -> [UInt8] { [kind.rawValue] + body.joined() }
+    private static func frame(_ kind: Kind, _ body: [UInt8]...) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.reduce(1) { $0 + $1.count })
+        bytes.append(kind.rawValue)
+        for part in body { bytes += part }
+        return bytes
+    }
 
     // MARK: - Reading
 

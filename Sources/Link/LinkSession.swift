@@ -15,7 +15,9 @@ package struct LinkSession {
         /// Of the pairing; its `send` is never among these. After `tries`, call `confirm` or `failPairing`.
         case pairing(PairingSession.Output)
         /// Both are paired, and have proved it.
-        case linked(PairID)
+        ///
+        /// - isAnew: whether the client gives up another link of theirs.
+        case linked(PairID, isAnew: Bool)
         case frame(LinkFrame)
         /// Whether nothing was heard for a while.
         case away(Bool)
@@ -26,7 +28,8 @@ package struct LinkSession {
     /// What the client wants.
     package enum Wish: Sendable {
         /// - secret: of the pair.
-        case link(secret: [UInt8])
+        /// - isAnew: whether another link of the pair leads nowhere.
+        case link(secret: [UInt8], isAnew: Bool = false)
         /// - token: of the announcement.
         case pair(PairingCode, token: [UInt8])
     }
@@ -50,7 +53,7 @@ package struct LinkSession {
     private enum State {
         case greeting(until: Instant)
         /// The client has sent its proof.
-        case proving(PairID, LinkProof, until: Instant)
+        case proving(PairID, LinkProof, isAnew: Bool, until: Instant)
         /// The server asks whether to pair. The client's first frame may be there already.
         case asking(PairingFrame.Hello, first: [UInt8]?, until: Instant)
         /// - pair: once it is stored.
@@ -106,7 +109,7 @@ package struct LinkSession {
     /// When to call `poll`; nil after the end.
     package var deadline: Instant? {
         switch state {
-        case .greeting(let until), .proving(_, _, let until), .asking(_, _, let until): until
+        case .greeting(let until), .proving(_, _, _, let until), .asking(_, _, let until): until
         case .pairing(let session, _): session.deadline
         case .linked: earliest(pingAt, heardAt + (isAway ? Self.lapseTime : awayTime))
         case .closed: nil
@@ -115,7 +118,7 @@ package struct LinkSession {
 
     package mutating func poll(at now: Instant) {
         switch state {
-        case .greeting(let until), .proving(_, _, let until), .asking(_, _, let until):
+        case .greeting(let until), .proving(_, _, _, let until), .asking(_, _, let until):
             if now >= until { close(.late) }
         case .pairing(var session, let pair):
             session.expire(at: now)
@@ -175,12 +178,12 @@ package struct LinkSession {
                 guard client.version == PairingFrame.Hello.version else { return refuse(.version) }
                 state = .asking(client, first: nil, until: now + Self.greetingTime)
                 outputs.append(.wantsToPair(client))
-            case (.server(let secrets), .auth(let nonce, let mac)?): admit(nonce, mac, secrets)
+            case (.server(let secrets), .auth(let nonce, let isAnew, let mac)?): admit(nonce, isAnew, mac, secrets)
             default: close(.broken)
             }
-        case .proving(let pair, let proof, _):
+        case .proving(let pair, let proof, let isAnew, _):
             guard case .authOK(let mac)? = PairingFrame(bytes) else { return close(.broken) }
-            if proof.isServer(mac) { link(pair) } else { close(.unpaired) }
+            if proof.isServer(mac) { link(pair, isAnew: isAnew) } else { close(.unpaired) }
         case .asking(let client, nil, let until): state = .asking(client, first: bytes, until: until)
         case .asking: close(.broken)
         }
@@ -200,32 +203,35 @@ package struct LinkSession {
     private mutating func greet(_ server: PairingFrame.Hello, _ wish: Wish, at now: Instant) {
         guard server.version == PairingFrame.Hello.version else { return refuse(.version) }
         switch wish {
-        case .link(let secret):
+        case .link(let secret, let isAnew):
             let proof = LinkProof(
                 secret: secret,
                 certificate: certificate,
                 serverNonce: server.nonce,
-                clientNonce: hello.nonce
+                clientNonce: hello.nonce,
+                isAnew: isAnew
             )
-            outputs.append(.send(PairingFrame.auth(nonce: hello.nonce, mac: proof.ofClient).bytes))
-            state = .proving(PairID(secret: secret), proof, until: now + Self.greetingTime)
+            let auth = PairingFrame.auth(nonce: hello.nonce, isAnew: isAnew, mac: proof.ofClient)
+            outputs.append(.send(auth.bytes))
+            state = .proving(PairID(secret: secret), proof, isAnew: isAnew, until: now + Self.greetingTime)
         case .pair(let code, _):
             outputs.append(.send(PairingFrame.hello(hello).bytes))
             begin(.takesCode, code, (hello, server), at: now)
         }
     }
 
-    private mutating func admit(_ nonce: [UInt8], _ mac: [UInt8], _ secrets: [[UInt8]]) {
+    private mutating func admit(_ nonce: [UInt8], _ isAnew: Bool, _ mac: [UInt8], _ secrets: [[UInt8]]) {
         for secret in secrets {
             let proof = LinkProof(
                 secret: secret,
                 certificate: certificate,
                 serverNonce: hello.nonce,
-                clientNonce: nonce
+                clientNonce: nonce,
+                isAnew: isAnew
             )
             guard proof.isClient(mac) else { continue }
             outputs.append(.send(PairingFrame.authOK(mac: proof.ofServer).bytes))
-            return link(PairID(secret: secret))
+            return link(PairID(secret: secret), isAnew: isAnew)
         }
         close(.unpaired)
     }
@@ -294,7 +300,7 @@ package struct LinkSession {
             switch output {
             case .store(let new): pair = new.id
             // A pair is stored before it is one.
-            case .paired: return link(pair!)
+            case .paired: return link(pair!, isAnew: false)
             case .failed, .unconfirmed: return close(.notPaired)
             case .send, .tries, .usesCode, .wrongCode: break
             }
@@ -304,10 +310,10 @@ package struct LinkSession {
 
     // MARK: - Steps
 
-    private mutating func link(_ pair: PairID) {
+    private mutating func link(_ pair: PairID, isAnew: Bool) {
         state = .linked
         pingAt = asks ? heardAt + pingInterval : nil
-        outputs.append(.linked(pair))
+        outputs.append(.linked(pair, isAnew: isAnew))
     }
 
     /// Ends the link, as the machine goes to sleep.

@@ -10,8 +10,13 @@ package struct LinkWire {
     package init() {}
 
     package static func framed(_ message: [UInt8]) -> [UInt8] {
-        let count = UInt32(message.count)
-        return stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: count >> $0) } + message
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(head + message.count)
+        for shift in stride(from: 24, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: message.count >> shift))
+        }
+        bytes += message
+        return bytes
     }
 
     package mutating func receive(_ more: ArraySlice<UInt8>) {

@@ -11,9 +11,16 @@ package struct LinkProof: Equatable, Sendable {
     /// - Parameters:
     ///   - secret: of the pair.
     ///   - certificate: the SHA-256 of the server's certificate (DER).
-    package init(secret: [UInt8], certificate: [UInt8], serverNonce: [UInt8], clientNonce: [UInt8]) {
+    ///   - isAnew: whether the client gives up another link of the pair.
+    package init(
+        secret: [UInt8],
+        certificate: [UInt8],
+        serverNonce: [UInt8],
+        clientNonce: [UInt8],
+        isAnew: Bool = false
+    ) {
         key = Hash.hmacSHA256(key: secret, Array("auth".utf8))
-        text = certificate + serverNonce + clientNonce
+        text = certificate + serverNonce + clientNonce + [isAnew ? 1 : 0]
     }
 
     package var ofClient: [UInt8] { Hash.hmacSHA256(key: key, Array("c".utf8) + text) }

@@ -7,7 +7,7 @@
 /// 04 IDENT    key 32                                                for announcements; both, after a right CONFIRM
 /// 05 STORED   status u8                                             both
 /// 06 ABORT    reason u8
-/// 10 AUTH     nonce 16 | MAC 32                                     the client's
+/// 10 AUTH     nonce 16 | anew u8 | MAC 32                           the client's; 1 if a link that there is leads nowhere
 /// 11 AUTH_OK  MAC 32                                                the server's
 /// ```
 package enum PairingFrame: Equatable, Sendable {
@@ -17,7 +17,8 @@ package enum PairingFrame: Equatable, Sendable {
     case ident(resolvingKey: [UInt8])
     case stored(isDone: Bool)
     case abort(PairingFailure)
-    case auth(nonce: [UInt8], mac: [UInt8])
+    /// - isAnew: whether the client gives up another link of the pair, as after a change of network.
+    case auth(nonce: [UInt8], isAnew: Bool, mac: [UInt8])
     case authOK(mac: [UInt8])
 
     /// The first frame of each side.
@@ -78,7 +79,7 @@ package enum PairingFrame: Equatable, Sendable {
         case .ident(let key): frame(.ident, key)
         case .stored(let isDone): frame(.stored, [isDone ? 0 : 1])
         case .abort(let failure): frame(.abort, [failure.rawValue])
-        case .auth(let nonce, let mac): frame(.auth, nonce, mac)
+        case .auth(let nonce, let isAnew, let mac): frame(.auth, nonce, [isAnew ? 1 : 0], mac)
         case .authOK(let mac): frame(.authOK, mac)
         }
     }
@@ -96,8 +97,10 @@ package enum PairingFrame: Equatable, Sendable {
         case .stored: frame = rest.byte().map { .stored(isDone: $0 == 0) }
         case .abort: frame = rest.byte().map { .abort(PairingFailure(rawValue: $0) ?? .refused) }
         case .auth:
-            if let nonce = rest.bytes(Hello.nonceLength), let mac = rest.bytes(LinkProof.macLength) {
-                frame = .auth(nonce: nonce, mac: mac)
+            if let nonce = rest.bytes(Hello.nonceLength), let anew = rest.byte(), anew < 2,
+                let mac = rest.bytes(LinkProof.macLength)
+            {
+                frame = .auth(nonce: nonce, isAnew: anew == 1, mac: mac)
             }
         case .authOK: frame = rest.bytes(LinkProof.macLength).map { .authOK(mac: $0) }
         }

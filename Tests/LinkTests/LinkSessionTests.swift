@@ -48,7 +48,7 @@ private struct Ends {
                 case .pairing(.paired): isPaired = true
                 case .pairing(.failed): stored = nil
                 case .pairing(.send): Issue.record("a frame of the pairing")
-                case .linked(let device): linked = device
+                case .linked(let device, _): linked = device
                 case .frame(let frame): frames.append(frame)
                 case .away(let isAway): aways.append(isAway)
                 case .close(let reason): closing = reason
@@ -134,7 +134,7 @@ private struct Ends {
             at: .start
         )
         client.receive(PairingFrame.hello(PairingFrame.Hello(nonce: Randomness.bytes(16), name: "")).bytes, at: .start)
-        guard case .send(let auth)? = client.nextOutput(), case .auth(_, let mac)? = PairingFrame(auth) else {
+        guard case .send(let auth)? = client.nextOutput(), case .auth(_, _, let mac)? = PairingFrame(auth) else {
             Issue.record("no proof")
             return
         }
@@ -258,7 +258,7 @@ private struct Ends {
             [
                 PairingFrame.share(nonce + nonce), .confirm(nonce + nonce + nonce + nonce),
                 .ident(resolvingKey: nonce + nonce), .stored(isDone: true), .abort(.refused),
-                .authOK(mac: nonce + nonce), .auth(nonce: nonce, mac: nonce + nonce),
+                .authOK(mac: nonce + nonce), .auth(nonce: nonce, isAnew: false, mac: nonce + nonce),
             ].map(\.bytes) + [later, [], [0xFF], [UInt8](repeating: 1, count: 70_000)]
         for frame in frames {
             for isServer in [true, false] {

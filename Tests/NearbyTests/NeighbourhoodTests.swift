@@ -213,6 +213,21 @@ import Time
         }
     }
 
+    /// However young the link was, and if both move at once.
+    @Test(arguments: [[0], [1], [0, 1]], [10, 500, 3000, 60_000])
+    func aChangeOfNetworkMakesANewLink(moved: [Int], age: Int) throws {
+        let network = try network()
+        let made = network.pair(0, 1)
+        let pair = try #require(made)
+        for _ in 0..<3 {
+            network.run(for: .milliseconds(age))
+            for index in moved { network.move(index) }
+            network.run(for: .seconds(1))
+            #expect(network.isLinked(0, to: pair) && network.isLinked(1, to: pair))
+            #expect(network.connections(0, 1) == 1)
+        }
+    }
+
     /// Each names its own way of the two, so that both sides keep the same one.
     @Test(arguments: 0..<40)
     func bothDialAtOnce(seed: UInt64) throws {

@@ -122,6 +122,13 @@ final class VirtualNetwork {
         }
     }
 
+    /// A device has another address: its connections lead nowhere, and nobody is told.
+    func move(_ index: Int) {
+        for (end, other) in wires where end.device == index { (wires[end], wires[other]) = (nil, nil) }
+        devices[index].neighbourhood?.networkChanged(at: now)
+        settle()
+    }
+
     /// Cuts all connections of two devices.
     func cut(_ one: Int, _ other: Int) {
         for (end, peer) in wires where end.device == one && peer.device == other { cut(end, peer) }

@@ -10,7 +10,8 @@ import Testing
             .hello(PairingFrame.Hello(nonce: counting(16), token: counting(8), name: "Größe 很")),
             .hello(PairingFrame.Hello(nonce: counting(16), name: "")), .share(counting(32)), .confirm(counting(64)),
             .ident(resolvingKey: counting(32)), .stored(isDone: true),
-            .stored(isDone: false), .auth(nonce: counting(16), mac: counting(32)), .authOK(mac: counting(32)),
+            .stored(isDone: false), .auth(nonce: counting(16), isAnew: true, mac: counting(32)),
+            .authOK(mac: counting(32)),
         ] + PairingFailure.allCases.map { .abort($0) }
 
     private static func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8($0) } }
@@ -22,7 +23,11 @@ import Testing
         }
         #expect(PairingFrame.share(Self.counting(32)).bytes == [2] + Self.counting(32))
         #expect(PairingFrame.abort(.late).bytes == [6, 3] && PairingFrame.stored(isDone: true).bytes == [5, 0])
-        #expect(PairingFrame.auth(nonce: Self.counting(16), mac: Self.counting(32)).bytes.prefix(2) == [0x10, 0])
+        #expect(
+            PairingFrame.auth(nonce: Self.counting(16), isAnew: false, mac: Self.counting(32)).bytes.prefix(2) == [
+                0x10, 0,
+            ]
+        )
         let hello = PairingFrame.hello(PairingFrame.Hello(nonce: Self.counting(16), name: "ab")).bytes
         #expect(hello == [1, 1] + Self.counting(16) + [UInt8](repeating: 0, count: 8) + [2, 0x61, 0x62])
     }

@@ -15,8 +15,8 @@ import Testing
             serverNonce: [UInt8](repeating: 3, count: 16),
             clientNonce: [UInt8](repeating: 4, count: 16)
         )
-        #expect(proof.ofClient.hexadecimal == "0ac965d91e0948706686ff528158fd39dae064afa7de4b1aeee3230e991ca7a1")
-        #expect(proof.ofServer.hexadecimal == "19f921fc1826a22f301f71769e23511424dfa0626daed4b5b2e9b5d786f27c8c")
+        #expect(proof.ofClient.hexadecimal == "7fcece55bfe28a8212ff74b13bf5be65dfa0aef8bd284d97cb87f64ee9fd9032")
+        #expect(proof.ofServer.hexadecimal == "a1b2945f9eb7ac2e91d77378f867a64d288597427b132a0eb9454ccede2e2ffe")
         let keys = PairKeys(secret: secret)
         #expect(keys.roomName(onDay: 20_787) == "kyocqnehdusri2wagwtywjnowz")
         let (own, other) = ([UInt8](repeating: 5, count: 32), [UInt8](repeating: 6, count: 32))

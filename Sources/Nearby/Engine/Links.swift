@@ -43,6 +43,7 @@ struct Links {
     private static let secondDelay = Duration.seconds(2)
     /// Two links within this time were dialled by both sides at once.
     private static let crossingTime = Duration.seconds(5)
+    private static let crossingTimeAnew = Duration.milliseconds(500)
     private static let delays = Duration.seconds(1)...Duration.seconds(60)
 
     private struct Connection {
@@ -56,6 +57,8 @@ struct Links {
         /// Of a pair that has proved itself.
         var pair: PairID?
         var linkedAt = Instant.start
+        /// Whether its client has given up another link.
+        var isAnew = false
     }
 
     /// What is done about one pair.
@@ -322,7 +325,9 @@ struct Links {
             case .send(let bytes): news.append(.send(number, bytes))
             case .wantsToPair(let hello): news.append(.wantsToPair(number, hello))
             case .pairing(let output): if let output = note(output, number, at: now) { news.append(output) }
-            case .linked(let pair): linked = pair
+            case .linked(let pair, let isAnew):
+                linked = pair
+                connections[number]?.isAnew = isAnew
             case .frame(let frame): if let pair = connections[number]?.pair { news.append(.frame(pair, frame)) }
             case .away(let isAway): note(isAway, number, at: now)
             case .close(let reason): closing = reason
@@ -375,10 +380,15 @@ struct Links {
     }
 
     /// Whether the link that there is stays, when another one of the same pair has come. The newest one is the one that works, unless both
-    /// sides have dialled at once: both keep the link of the side that took the code, then.
+    /// sides have dialled at once, neither knowing of the other's: both keep the link of the side that took the code, then.
     private func isKept(_ former: Connection, _ number: Int, _ course: Course, at now: Instant) -> Bool {
-        let (isOwn, isNewOwn) = (former.goal != nil, connections[number]!.goal != nil)
-        guard isOwn != isNewOwn, now - former.linkedAt < Self.crossingTime else { return false }
+        let new = connections[number]!
+        let isOwn = former.goal != nil
+        // Of two that were made anew, the second one may be made because of another change.
+        let time = former.isAnew ? Self.crossingTimeAnew : Self.crossingTime
+        guard isOwn != (new.goal != nil), former.isAnew || !new.isAnew, now - former.linkedAt < time else {
+            return false
+        }
         return isOwn == course.tookCode
     }
 
@@ -409,7 +419,7 @@ struct Links {
         while let endpoint = withDial(of: goal, { $0.next(at: now) }) ?? nil {
             let wish: LinkSession.Wish =
                 switch goal {
-                case .pair(let pair): .link(secret: courses[pair]!.secret)
+                case .pair(let pair): .link(secret: courses[pair]!.secret, isAnew: courses[pair]!.link != nil)
                 case .pairing(let client): pairings[client]!.wish
                 }
             let number = open(goal, endpoint, wish, at: now)
