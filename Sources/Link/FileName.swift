@@ -15,11 +15,13 @@ package struct FileName: Equatable, Sendable, CustomStringConvertible {
         var name = String(String.UnicodeScalarView(visible.drop { $0 == "." || $0 == " " }))
         while let end = name.last, end == " " || end == "." { name.removeLast() }
         let (stem, ending) = Self.parts(name)
-        var kept = stem
-        while kept.utf8.count + ending.utf8.count > Self.longest, !kept.isEmpty { kept.removeLast() }
-        name = kept + ending
-        if name.utf8.count > Self.longest { while name.utf8.count > Self.longest { name.removeLast() } }
-        description = name.isEmpty ? "file" : name
+        // Scalars, as a character may be as long as it likes.
+        var kept = stem.unicodeScalars
+        while kept.reduce(0, { $0 + UTF8.width($1) }) + ending.utf8.count > Self.longest, !kept.isEmpty {
+            kept.removeLast()
+        }
+        name = String(kept)
+        description = name.isEmpty || name.hasPrefix(".") ? "file\(ending)" : name + ending
     }
 
     /// `name (2).ending`, for a folder that has one of that name.

@@ -71,7 +71,9 @@ package struct FileSending {
         case (.sending(let next, let credit, let isReading), .credit(_, let bytes)):
             let (sum, isTooMuch) = credit.addingReportingOverflow(UInt64(bytes))
             if isTooMuch { return fail(.damaged) }
-            state = .sending(next: next, credit: sum, isReading: isReading)
+            // More than that would wait here.
+            let most = UInt64(2 * FileReceiving.window)
+            state = .sending(next: next, credit: min(sum, most), isReading: isReading)
             goOn()
         // The last credit may come late.
         case (.hashing, .credit), (.awaiting, .credit): break

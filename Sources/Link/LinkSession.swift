@@ -301,7 +301,7 @@ package struct LinkSession {
             case .store(let new): pair = new.id
             // A pair is stored before it is one.
             case .paired: return link(pair!, isAnew: false)
-            case .failed, .unconfirmed: return close(.notPaired)
+            case .failed, .unconfirmed: return finish(.notPaired)
             case .send, .tries, .usesCode, .wrongCode: break
             }
         }
@@ -318,6 +318,12 @@ package struct LinkSession {
 
     /// Ends the link, as the machine goes to sleep.
     package mutating func close(_ reason: LinkClosing = .goingAway) {
+        // A pairing hears of it first.
+        change { $0.linkLost() }
+        finish(reason)
+    }
+
+    private mutating func finish(_ reason: LinkClosing) {
         if case .closed = state { return }
         outputs.append(.send(LinkSignal.close(reason).bytes))
         end(reason)

@@ -110,6 +110,8 @@ package final class TLSStream {
 
 /// The output of OpenSSL for a stream.
 private final class Ciphertext {
+    private static let slack = 1 << 18
+
     private var bytes: [UInt8] = []
     private var start = 0
 
@@ -119,7 +121,10 @@ private final class Ciphertext {
         start += count
         if start == bytes.count {
             // What one burst needed is not kept for ever.
-            bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 18)
+            bytes.removeAll(keepingCapacity: bytes.capacity <= Self.slack)
+            start = 0
+        } else if start > Self.slack {
+            bytes.removeFirst(start)
             start = 0
         }
     }

@@ -230,6 +230,12 @@ private struct Transfer {
         let long = FileName(String(repeating: "é", count: 500) + ".jpeg").description
         #expect(long.hasSuffix("é.jpeg") && 200...240 ~= long.utf8.count)
         #expect(FileName(String(repeating: "e\u{301}", count: 500)).description.utf8.count <= 240)
+        // A character may have any number of marks.
+        let marked = "a" + String(repeating: "\u{301}", count: 200)
+        for hidden in [marked + ".bash_profile", "." + marked + ".x", marked] {
+            let name = FileName(hidden).description
+            #expect(!name.hasPrefix(".") && name.utf8.count <= 240 && !name.isEmpty)
+        }
         #expect(FileName("a." + String(repeating: "b", count: 300)).description.utf8.count <= 240)
         #expect(FileName("a.txt").numbered(1) == "a.txt" && FileName("a.txt").numbered(2) == "a (2).txt")
         #expect(FileName("a").numbered(12) == "a (12)" && FileName("b.c/").numbered(3) == "b (3).c")

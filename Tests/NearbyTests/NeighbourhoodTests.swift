@@ -94,6 +94,63 @@ import Time
         #expect(network.connections(0, 1) == 0)
     }
 
+    /// Neither knows that the other one has ended it, too.
+    @Test(arguments: [true, false])
+    func bothEndItAtOnce(isTogether: Bool) throws {
+        let network = try network()
+        let made = network.pair(0, 1)
+        let pair = try #require(made)
+        var commands: [Int] = []
+        if !isTogether { for index in 0..<2 { network.kill(index) } }
+        if !isTogether { network.run(for: .seconds(1)) }
+        for index in 0..<2 {
+            if !isTogether { try network.start(index) }
+            try network.devices[index].store.change(pair) { pair in
+                var pair = pair
+                pair.state = .unpaired
+                return pair
+            }
+            commands.append(network.request(.unpair(pair: "\(pair)"), at: index))
+            if !isTogether { network.kill(index) }
+            if !isTogether { network.run(for: .seconds(1)) }
+        }
+        if !isTogether { for index in 0..<2 { try network.start(index) } }
+        network.run(for: .seconds(90))
+        #expect(try network.devices.allSatisfy { try $0.pairs().isEmpty })
+        if isTogether { for index in 0..<2 { #expect(network.replies(commands[index], at: index) == [.done]) } }
+    }
+
+    /// A stranger learns no name of a device that only its pairs may know.
+    @Test(arguments: Neighbourhood.Visibility.allCases)
+    func strangersSeeOnlyWhatIsAnnounced(visibility: Neighbourhood.Visibility) throws {
+        let network = try VirtualNetwork(["desk", "tablet"])
+        try network.start(0, visibility)
+        let hello = try network.hello(of: 0)
+        #expect(hello?.name == (visibility == .off ? nil : visibility == .named ? "desk" : ""))
+    }
+
+    /// What it says itself comes back to it, as by a stranger that hands it on.
+    @Test func aDeviceIsNotLinkedWithItself() throws {
+        let network = try network()
+        let made = network.pair(0, 1)
+        let pair = try #require(made)
+        network.kill(1)
+        let key = try network.devices[0].pairs()[0].resolvingKey
+        network.run(for: .seconds(70))
+        for index in 0..<2 {
+            try network.devices[index].store.change(pair) { pair in
+                var pair = pair
+                pair.note(address: "\(network.devices[0].host):1", at: "2026-11-30T12:00:00Z")
+                return pair
+            }
+        }
+        network.request(.reload, at: 0)
+        network.dial(0, pair)
+        network.run(for: .seconds(5))
+        #expect(!network.isLinked(0, to: pair))
+        #expect(try network.devices[0].pairs()[0].resolvingKey == key)
+    }
+
     /// The pairs recognise a device with another key, also those that were away.
     @Test func theOthersStayPairs() throws {
         let network = try network(["desk", "tablet", "wall"])
@@ -151,6 +208,22 @@ import Time
             Issue.record("nobody says that it failed")
             return
         }
+    }
+
+    /// Wherever the link breaks, or leads nowhere, a line comes once.
+    @Test(arguments: 0..<40)
+    func noLineIsLostOrShownTwice(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let network = try network()
+        let made = network.pair(0, 1)
+        let pair = try #require(made)
+        network.run(for: .seconds(1))
+        let sent = network.request(.tell(pair: "\(pair)", text: "once", parameters: [:]), at: 0)
+        network.run(for: .milliseconds(Int.random(in: 0...6, using: &random)))
+        if Bool.random(using: &random) { network.move(1) } else { network.cut(0, 1) }
+        network.run(for: .seconds(3))
+        #expect(network.replies(sent, at: 0) == [.done])
+        #expect(network.devices[1].notes == ["desk: once"])
     }
 
     /// One dies while the other one waits to hear that the pair is stored: at the next link both agree.

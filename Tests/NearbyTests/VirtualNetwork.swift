@@ -147,6 +147,18 @@ final class VirtualNetwork {
         settle()
     }
 
+    /// What a device says first to a stranger; nil if it takes no links.
+    func hello(of index: Int) throws -> PairingFrame.Hello? {
+        let device = devices[index]
+        let stranger = Endpoint(host: "192.0.2.99", port: 1)
+        guard let number = device.neighbourhood?.accept(from: stranger, at: now) else { return nil }
+        device.sent = []
+        device.neighbourhood?.opened(number, certificate: device.certificate, at: now)
+        settle()
+        guard let first = device.sent.first, case .hello(let hello)? = PairingFrame(first) else { return nil }
+        return hello
+    }
+
     func dial(_ index: Int, _ pair: PairID) {
         devices[index].neighbourhood?.links.connect(pair, at: now)
         devices[index].neighbourhood?.settle(at: now)

@@ -1,6 +1,7 @@
 import Discovery
 import Link
 import Pairing
+import Posix
 import Time
 
 /// The links of this device: one for each pair, and those on which others pair. Sans-IO: the process has the sockets, each with the number
@@ -34,7 +35,7 @@ struct Links {
         case changed(PairID)
     }
 
-    /// Of all links; and of those of one address that have proved nothing.
+    /// Of links that have proved nothing, of all and of one network.
     static let most = 64
     static let mostOfHost = 8
     /// How long a connection and its TLS may take.
@@ -78,8 +79,10 @@ struct Links {
 
     private let certificate: [UInt8]
     var resolvingKey: [UInt8]
-    /// As this device calls itself to those who pair.
-    var name: String
+    /// As this device calls itself to those it pairs with.
+    private let name: String
+    /// As it calls itself to all who dial; empty if only pairs may know it.
+    var shownName = ""
     private var numbers = 0
     private var connections: [Int: Connection] = [:]
     private var courses: [PairID: Course] = [:]
@@ -269,8 +272,10 @@ struct Links {
     ///
     /// - Returns: the number of the link; nil if there are enough.
     mutating func accept(from endpoint: Endpoint, at now: Instant) -> Int? {
-        let ofHost = connections.values.count { $0.pair == nil && $0.endpoint.host == endpoint.host }
-        guard connections.count < Self.most, ofHost < Self.mostOfHost else { return nil }
+        let network = ClientAddress(endpoint.host).network
+        let others = connections.values.filter { $0.pair == nil && $0.goal == nil }
+        let ofNetwork = others.count { ClientAddress($0.endpoint.host).network == network }
+        guard others.count < Self.most, ofNetwork < Self.mostOfHost else { return nil }
         return open(nil, endpoint, nil, at: now)
     }
 
@@ -292,7 +297,12 @@ struct Links {
         guard let connection = connections[number], connection.session == nil else { return }
         let role: LinkSession.Role =
             connection.wish.map { .client($0) } ?? .server(secrets: courses.values.map(\.secret))
-        // Whoever knocks is told no name, but by the announcement.
+        // This device itself, or somebody who hands its own words back to it.
+        if connection.wish != nil, seen == certificate {
+            outputs.append(.close(number))
+            return ended(number, at: now)
+        }
+        let name = connection.wish == nil ? shownName : name
         var session = LinkSession(role, resolvingKey: resolvingKey, name: name, certificate: seen, at: now)
         session.watch(isWatched, at: now)
         connections[number]!.session = session

@@ -44,6 +44,8 @@ extension Neighbourhood {
     private static let mostArrived = 64
     /// How long the word that a file has come may be on its way.
     private static let resultTime = Duration.seconds(30)
+    /// How long a file is known again whose sender may not have heard that it came.
+    private static let doubtTime = Duration.seconds(90)
     /// Between two lines about the progress of a file.
     private static let tellInterval = Duration.milliseconds(250)
 
@@ -107,7 +109,7 @@ extension Neighbourhood {
             case .ended(let reason): end = reason
             }
         }
-        if let progress = transfer.progress { tellSending(key, progress, at: now) }
+        if end == nil, let progress = transfer.progress { tellSending(key, progress, at: now) }
         sendings[key]?.transfer = transfer
         if let end { endSending(key, end) }
     }
@@ -166,7 +168,7 @@ extension Neighbourhood {
         }
         // The same offer of the same pair finds its part again.
         let mark = Hash.sha256(pair.id.bytes + Array("\(offer.size) \(offer.modified) \(offer.name)".utf8))
-        let known = arrived.firstIndex { $0.isInDoubt && $0.mark == mark }
+        let known = arrived.firstIndex { $0.isInDoubt && $0.mark == mark && now - $0.at < Self.doubtTime }
         let hash = known.map { arrived.remove(at: $0).hash }
         receivings[key] = Receiving(pair: pair.id, mark: mark, transfer: transfer, hash: hash)
         if hash != nil { return changeReceiving(key, at: now) { $0.take(from: offer.size) } }
@@ -193,7 +195,7 @@ extension Neighbourhood {
             case .ended(let reason): end = reason
             }
         }
-        if let progress = receiving.transfer.progress, now - receiving.toldAt >= Self.tellInterval {
+        if end == nil, let progress = receiving.transfer.progress, now - receiving.toldAt >= Self.tellInterval {
             receiving.toldAt = now
             tell(of: receiving, received: progress)
         }
@@ -238,7 +240,8 @@ extension Neighbourhood {
         arrived.removeAll { $0.pair == id && !$0.isInDoubt && now - $0.at >= Self.resultTime }
         for index in arrived.indices where arrived[index].pair == id { arrived[index].isInDoubt = true }
         for (key, sending) in sendings where sending.pair == id { changeSending(key, at: now) { $0.linkLost() } }
-        for (key, receiving) in receivings where receiving.pair == id {
+        // One that is whole gets its name.
+        for (key, receiving) in receivings where receiving.pair == id && receiving.hash == nil {
             changeReceiving(key, at: now) { $0.linkLost() }
         }
     }
@@ -270,7 +273,8 @@ extension Neighbourhood {
             let receiving = receivings[key]
             changeReceiving(key, at: now) { $0.noteDone(isRight: path != nil) }
             guard let receiving, let path else { break }
-            let new = Arrived(pair: receiving.pair, mark: receiving.mark, hash: receiving.hash ?? [], at: now)
+            var new = Arrived(pair: receiving.pair, mark: receiving.mark, hash: receiving.hash ?? [], at: now)
+            if case .connected = links.state(of: receiving.pair) {} else { new.isInDoubt = true }
             arrived = (arrived + [new]).suffix(Self.mostArrived)
             tell(of: receiving, received: receiving.transfer.offer.size, path: path)
         case .failed(let key, _): changeReceiving(key, at: now) { $0.noteNotWritten() }

@@ -6,10 +6,10 @@ import Time
 /// What pairs send.
 extension Neighbourhood {
     mutating func handle(_ frame: LinkFrame, of id: PairID, at now: Instant) {
-        guard let pair = pair(id), pair.state != .unpaired else { return }
+        guard let pair = pair(id), pair.state != .unpaired || frame == .unpair else { return }
         switch frame {
         case .unpair:
-            note("\(pair.name) has ended the pairing")
+            if pair.state == .unpaired { dropErrands(for: id) } else { note("\(pair.name) has ended the pairing") }
             links.unlink(id, .unpaired, at: now)
             change(id, at: now) { _ in nil }
             renewResolvingKey()
@@ -20,14 +20,16 @@ extension Neighbourhood {
             }
             let time = clock()
             let isKnown = place.map { pair.addresses.first == "\($0)" } ?? true
-            guard key != pair.resolvingKey || !isKnown else { return }
+            // A device that is this one itself, or passes for another one, is not recognised.
+            let isTaken = pairs.contains { $0.id != id && $0.resolvingKey == key } || links.resolvingKey == key
+            guard !isTaken, key != pair.resolvingKey || !isKnown, mayStore(for: id, at: now) else { return }
             change(id, at: now) { pair in
                 var pair = pair
                 pair.resolvingKey = key
                 if let place { pair.note(address: "\(place)", at: time) }
                 return pair
             }
-        case .message(let number, let json): receiveMessage(number, json, of: pair)
+        case .message(let number, let json): receiveMessage(number, json, of: pair, at: now)
         case .ack(let number, let receipt):
             guard let sender = messages[number], sender.pair == id else { return }
             messages[number] = nil

@@ -11,8 +11,13 @@ extension Neighbourhood {
         /// Between two questions to a host.
         static let interval = Duration.seconds(1)
 
+        /// Between two looks at all devices.
+        static let lookInterval = Duration.milliseconds(100)
+
         let device: String
         var askAt: Instant
+        var lookAt: Instant
+        var queryAt: Instant
     }
 
     /// Where a device that takes a code is.
@@ -41,7 +46,7 @@ extension Neighbourhood {
             outputs.append(.reply(client: client, .listed))
         case .showCode(let isPhotographed): show(isPhotographed, for: client, at: now)
         case .find(let device):
-            finders[client] = Finder(device: device, askAt: now)
+            finders[client] = Finder(device: device, askAt: now, lookAt: now, queryAt: now)
             ask(for: client, at: now)
         case .pair(let device, let code): pair(client, device, code, at: now)
         case .reload:
@@ -132,16 +137,26 @@ extension Neighbourhood {
 
     // MARK: - To take a code to a device
 
+    /// Another device may be the one.
+    mutating func hasten(_ client: Int, at now: Instant) {
+        guard let finder = finders[client] else { return }
+        finders[client]!.askAt = min(finder.askAt, max(finder.lookAt, now))
+        guard now >= finder.lookAt else { return }
+        finders[client]!.lookAt = now + Finder.lookInterval
+        ask(for: client, at: now)
+    }
+
     /// Looks for the device of a command once more.
     mutating func ask(for client: Int, at now: Instant) {
-        guard let finder = finders[client] else { return }
+        guard let finder = finders[client], now >= finder.askAt else { return }
+        finders[client]!.askAt = now + Finder.interval
         switch place(of: finder.device) {
         case .success(let place?):
             finders[client] = nil
             outputs.append(.reply(client: client, .found(place.device)))
         case .success(nil):
-            guard now >= finder.askAt else { return }
-            finders[client]!.askAt = now + Finder.interval
+            guard now >= finder.queryAt else { return }
+            finders[client]!.queryAt = now + Finder.interval
             if let host = Self.address(finder.device)?.host { outputs.append(.query(host: host)) }
         case .failure(let ambiguous):
             finders[client] = nil

@@ -80,7 +80,14 @@ package struct Neighbourhood {
     /// Commands that wait for a device.
     var finders: [Int: Finder] = [:]
     /// Lines that were sent, until the other side has them.
-    var messages: [UInt32: (client: Int, pair: PairID)] = [:]
+    var messages: [UInt32: (client: Int, pair: PairID, json: String)] = [:]
+    /// Another start begins elsewhere, so that its lines are not taken for those of this one.
+    var nextMessage = UInt32.random(in: 0...UInt32.max)
+    /// The numbers of the last lines of each pair, and how many may come.
+    var received: [PairID: [UInt32]] = [:]
+    var lineLimits: [PairID: RateLimit] = [:]
+    /// How often pairs make this device write their file.
+    var storeLimits: [PairID: RateLimit] = [:]
     var errands: [PairID: [Errand]] = [:]
     /// Until when pairs are looked for that commands want something from.
     var searches: [PairID: Instant] = [:]
@@ -90,8 +97,9 @@ package struct Neighbourhood {
     var arrived: [Arrived] = []
     var lastTransfer = 0
     var lastFile: UInt32 = 0
-    var nextMessage: UInt32 = 1
     var outputs: [Output] = []
+    /// Of the outputs.
+    private var taken = 0
     /// Since when devices are there, for people.
     var sinces: [DeviceList.Identity: String] = [:]
     var problems: [Driver: String] = [:]
@@ -131,7 +139,15 @@ package struct Neighbourhood {
     /// Of this start, in its announcements.
     package var ownInstance: [UInt8] { instance }
 
-    package mutating func nextOutput() -> Output? { outputs.isEmpty ? nil : outputs.removeFirst() }
+    package mutating func nextOutput() -> Output? {
+        guard taken < outputs.count else {
+            outputs.removeAll(keepingCapacity: outputs.capacity < 1024)
+            taken = 0
+            return nil
+        }
+        defer { taken += 1 }
+        return outputs[taken]
+    }
 
     package var deadline: Instant? {
         let ofLinks = earliest(links.deadline, searches.values.min())
@@ -170,6 +186,7 @@ package struct Neighbourhood {
         let shownName = wishes.contains(.named) || door.token != nil ? name : ""
         guard announcement != advertised || shownName != advertisedName else { return }
         (advertised, advertisedName) = (announcement, shownName)
+        links.shownName = shownName
         outputs.append(.advertise(announcement, name: shownName))
     }
 
@@ -190,18 +207,25 @@ package struct Neighbourhood {
     /// Devices that were paired do not recognise this one any more; the pairs are told how they will.
     mutating func renewResolvingKey() {
         // Without it, a device that was paired recognises this one for some time yet.
-        guard let key = try? store.renewResolvingKey() else { return }
+        if let key = try? store.renewResolvingKey() { adopt(resolvingKey: key) }
+    }
+
+    private mutating func adopt(resolvingKey key: [UInt8]) {
+        guard key != resolvingKey else { return }
         (resolvingKey, links.resolvingKey) = (key, key)
         resolvable = ResolvableID(key: key, instance: instance)
         announce()
-        for pair in pairs { links.send(.key(key, port: ownPort), to: pair.id) }
+        for pair in pairs where pair.state == .paired { links.send(.key(key, port: ownPort), to: pair.id) }
     }
 
     // MARK: - Pairs
 
     /// Takes over the pairs of the file.
     mutating func reload(at now: Instant) {
-        do throws(PairStoreError) { adopt(try store.pairs(), at: now) } catch {
+        do throws(PairStoreError) {
+            adopt(try store.pairs(), at: now)
+            adopt(resolvingKey: try store.resolvingKey())
+        } catch {
             note("\(error)")
         }
     }
@@ -209,6 +233,9 @@ package struct Neighbourhood {
     private mutating func adopt(_ pairs: [Pair], at now: Instant) {
         self.pairs = pairs
         links.set(pairs, at: now)
+        for id in Set(sendings.values.map(\.pair) + messages.values.map(\.pair)) {
+            if !pairs.contains(where: { $0.id == id && $0.state == .paired }) { dropAll(of: id) }
+        }
         // Also those that have to be told that they are none any more.
         list.set(pairs.map { DeviceList.Known(id: $0.id, resolvingKey: $0.resolvingKey, name: $0.name) })
     }
@@ -221,6 +248,15 @@ package struct Neighbourhood {
         } catch {
             note("\(error)")
         }
+    }
+
+    /// Whether what a pair has said is worth writing its file: some times at once, and once a minute.
+    mutating func mayStore(for id: PairID, at now: Instant) -> Bool {
+        var limit = storeLimits[id] ?? RateLimit(interval: .seconds(60), slack: .seconds(600), from: now)
+        defer { storeLimits[id] = limit }
+        guard now >= limit.earliest else { return false }
+        limit.note(at: now)
+        return true
     }
 
     func pair(_ id: PairID) -> Pair? { pairs.first { $0.id == id } }
@@ -307,7 +343,7 @@ package struct Neighbourhood {
                 if searches[id] != nil { links.connect(id, at: now) }
             }
             tellWatchers(of: device.identity)
-            for client in finders.keys { ask(for: client, at: now) }
+            if device.token != nil { for client in finders.keys { hasten(client, at: now) } }
         case .lost(let identity):
             sinces[identity] = nil
             if case .pair(let id) = identity { links.setPlaces([], of: id, at: now) }
@@ -343,12 +379,14 @@ package struct Neighbourhood {
     private mutating func linked(_ id: PairID, _ endpoint: Endpoint?, at now: Instant) {
         guard let pair = pair(id) else { return }
         if pair.state == .unpaired { return runErrands(for: id) }
-        let time = clock()
-        change(id, at: now) { pair in
-            var pair = pair
-            pair.state = .paired
-            if let endpoint { pair.note(address: "\(endpoint)", at: time) } else { pair.seen = time }
-            return pair
+        if pair.state != .paired || mayStore(for: id, at: now) {
+            let time = clock()
+            change(id, at: now) { pair in
+                var pair = pair
+                pair.state = .paired
+                if let endpoint { pair.note(address: "\(endpoint)", at: time) } else { pair.seen = time }
+                return pair
+            }
         }
         links.send(.key(resolvingKey, port: ownPort), to: id)
         searches[id] = nil
@@ -359,10 +397,8 @@ package struct Neighbourhood {
 
     private mutating func unlinked(_ id: PairID, _ reason: LinkClosing, at now: Instant) {
         cutTransfers(of: id, at: now)
-        for (message, sender) in messages where sender.pair == id {
-            messages[message] = nil
-            fail(sender.client, .unavailable, "\(pair(id)?.name ?? "the device") went away before it had the line")
-        }
+        // What was not acknowledged goes by the next link.
+        if messages.values.contains(where: { $0.pair == id }) { search(for: id, at: now) }
         guard reason == .unpaired, pair(id)?.state == .unpaired else { return }
         // The other side knows now.
         dropErrands(for: id)

@@ -15,7 +15,7 @@ final class LinkSocket {
     }
 
     /// Bytes that wait for the other side. One that takes nothing loses its link.
-    private static let mostWaiting = 4 << 20
+    private static let mostWaiting = 24 << 20
     /// What is sent must be acknowledged by then.
     private static let patience = Duration.seconds(10)
     private static let chunk = 1 << 16

@@ -14,6 +14,8 @@ package final class NearbyProcess {
     private static let idleTime = Duration.seconds(2)
     /// Nothing more is taken for that long, where there are no descriptors.
     private static let acceptPause = Duration.milliseconds(200)
+    /// In one turn, of each address family.
+    private static let mostAccepts = 16
 
     private let isLasting: Bool
     private let control: LocalListener
@@ -25,6 +27,7 @@ package final class NearbyProcess {
     private let suspends: SuspendWatch
     private var listener4: StreamListener?
     private var listener6: StreamListener?
+    private var interfaces = NetworkInterface.all()
     private var ownPort = Endpoint.usualPort
     private var acceptAt = Instant.start
     private var links: [Int: LinkSocket] = [:]
@@ -82,7 +85,8 @@ package final class NearbyProcess {
     // MARK: - The loop
 
     private func wait(_ signals: borrowing TerminationSignals, at now: Instant) throws {
-        let fixed = [signals.descriptor.raw, control.raw, network.descriptor.raw, suspends.descriptor.raw, files.raw]
+        let command = now >= acceptAt ? control.raw : -1
+        let fixed = [signals.descriptor.raw, command, network.descriptor.raw, suspends.descriptor.raw, files.raw]
         var items = fixed.map { PollItem($0) } + beacons.descriptors.map { PollItem($0) }
         let first = items.count
         let listening = now >= acceptAt ? [listener4?.raw, listener6?.raw].compactMap(\.self) : []
@@ -96,7 +100,7 @@ package final class NearbyProcess {
         let now: Instant = MonotonicClock.now()
         if items[1].isReadable { acceptCommand() }
         if items[2].isReadable { networkChanged(at: now) }
-        if items[3].isReadable, suspends.takeSuspend() != nil { networkChanged(at: now) }
+        if items[3].isReadable, suspends.takeSuspend() != nil { networkChanged(at: now, always: true) }
         if items[4].isReadable { for result in files.takeResults() { neighbourhood.note(result, at: now) } }
         beacons.turn(at: now) { neighbourhood.note($0, by: .beacon, at: now) }
         neighbourhood.note(problem: beacons.problem, of: .beacon)
@@ -178,15 +182,20 @@ package final class NearbyProcess {
     // MARK: - Sockets
 
     private func acceptCommand() {
-        guard let channel = control.accept() else { return }
+        guard let channel = control.accept() else {
+            acceptAt = MonotonicClock.now() + Self.acceptPause
+            return
+        }
         lastCommand += 1
         commands[lastCommand] = CommandConnection(channel)
     }
 
     private func acceptLinks(at now: Instant) {
         do throws(SystemError) {
-            while let socket = try listener4?.accept() { take(socket, at: now) }
-            while let socket = try listener6?.accept() { take(socket, at: now) }
+            for _ in 0..<Self.mostAccepts {
+                if let socket = try listener4?.accept() { take(socket, at: now) }
+                if let socket = try listener6?.accept() { take(socket, at: now) }
+            }
         } catch {
             // It still waits: to look again at once would not help.
             acceptAt = now + Self.acceptPause
@@ -196,9 +205,10 @@ package final class NearbyProcess {
     private func take(_ socket: consuming ConnectedSocket, at now: Instant) {
         guard let peer = try? socket.peerAddress() else { return }
         let place = Endpoint(host: peer.host, interface: peer.interface, port: peer.port)
-        guard let link = try? LinkSocket(.server, over: socket, of: endpoint),
-            let number = neighbourhood.accept(from: place, at: now)
-        else { return }
+        guard let number = neighbourhood.accept(from: place, at: now) else { return }
+        guard let link = try? LinkSocket(.server, over: socket, of: endpoint) else {
+            return neighbourhood.ended(number, at: now)
+        }
         links[number] = link
     }
 
@@ -251,8 +261,12 @@ package final class NearbyProcess {
         }
     }
 
-    private func networkChanged(at now: Instant) {
+    /// - Parameter always: also if the addresses are the same, as after a suspend.
+    private func networkChanged(at now: Instant, always: Bool = false) {
         network.takeChanges()
+        let present = NetworkInterface.all()
+        if present == interfaces, !always { return }
+        interfaces = present
         beacons.networkChanged(at: now)
         tellOwnPlaces(at: now)
         neighbourhood.networkChanged(at: now)

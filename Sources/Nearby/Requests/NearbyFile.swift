@@ -12,6 +12,6 @@ package struct NearbyFile: Codable, Equatable, Sendable {
     package var sentence: String {
         if let path { return "\(from) has sent \(path)" }
         if let problem { return "\(name) of \(from): \(problem)" }
-        return "\(name) of \(from): \(size == 0 ? 100 : received * 100 / size) %"
+        return "\(name) of \(from): \(size == 0 ? 100 : Int(Double(received) / Double(size) * 100)) %"
     }
 }

@@ -80,7 +80,7 @@ struct PairCommand: ParsableCommand {
         var code = link?.code
         while true {
             let id = try find(place, nearby)
-            let typed = try code?.text ?? Self.ask(for: id.name)
+            let typed = try code?.text ?? Self.ask(for: id.name, nearby)
             code = nil
             if try pair(id.id, typed, nearby) { return }
             guard isatty(0) == 1 else { throw Failure(.refused, "the code is wrong: type the next one that is shown") }
@@ -134,8 +134,10 @@ struct PairCommand: ParsableCommand {
         }
     }
 
-    private static func ask(for name: String) throws -> String {
+    private static func ask(for name: String, _ nearby: NearbyClient) throws -> String {
         if isatty(0) == 1 { Console.relay("Code shown by \(name): ", to: 2) }
+        waitReadable(0, nearby.signals.descriptor.raw, until: nil)
+        if nearby.signals.take() { throw ExitCode.failure }
         guard let line = readLine(), !line.isEmpty else { throw Failure(.failed, "no code was typed") }
         return line
     }

@@ -63,6 +63,7 @@ struct Unpair: ParsableCommand {
         let pair = try choice.pair(of: store)
         guard pair.state == .paired else {
             try store.change(pair.id) { _ in nil }
+            _ = try store.renewResolvingKey()
             return try NearbyClient.tellOfChange(in: store)
         }
         try store.change(pair.id) { pair in
