@@ -89,7 +89,8 @@ private func nearbyLinkSection(_ options: RunOptions) -> Section {
     samples.record { try links(count: 3 * options.rounds) }
     var table = Table(["pairs", "p50 ms", "p95"])
     let names = [
-        "another address → linked again", "the wire is cut → shown as gone", "the wire is back → linked again",
+        "another address → a line is acknowledged", "the wire is cut → shown as gone",
+        "the wire is back → a line is acknowledged",
     ]
     for (index, name) in names.enumerated() {
         table.rows.append([
@@ -101,9 +102,9 @@ private func nearbyLinkSection(_ options: RunOptions) -> Section {
         title: "The network changes",
         table: table,
         goals: [
-            goal("network changed to linked again, p95", samples.median(1), atMost: 2000, "ms", only: "link"),
+            goal("network changed to a line that arrives, p95", samples.median(1), atMost: 2000, "ms", only: "link"),
             goal("unplugged to shown as gone, p95", samples.median(3), atMost: 10_000, "ms", only: "link"),
-            goal("plugged in to linked again, p95", samples.median(5), atMost: 2000, "ms", only: "link"),
+            goal("plugged in to a line that arrives, p95", samples.median(5), atMost: 2000, "ms", only: "link"),
         ]
     )
 }
@@ -114,16 +115,16 @@ private func links(count: Int) throws -> [Double] {
     let watchers = [try stage.watch(.desk), try stage.watch(.tablet)]
     for watcher in watchers { try wait(until: "they are linked") { stage.isLinked(watcher) } }
     var times: [[Double]] = [[], [], []]
+    /// How long a line to the other device takes, with the start of the command.
+    func tell() throws -> Double {
+        let start: Instant = MonotonicClock.now()
+        try stage.run(.desk, "tell", "tablet", "a line")
+        return (MonotonicClock.now() - start).milliseconds
+    }
     for turn in 0..<count {
         sleep(seconds: 1)
-        let before = stage.changes(watchers[1]).count
         try stage.network.moveSender(to: "10.99.0.\(turn % 2 == 0 ? 7 : 1)")
-        let moved: Instant = MonotonicClock.now()
-        times[0].append(
-            try stage.time(of: watchers[1], since: moved, until: "they are linked at the new address") {
-                stage.changes(watchers[1]).dropFirst(before).contains { $0.device?.link == "connected" }
-            }
-        )
+        times[0].append(try tell())
         sleep(seconds: 1)
         try stage.network.setSenderLink(isUp: false)
         let cut: Instant = MonotonicClock.now()
@@ -132,12 +133,7 @@ private func links(count: Int) throws -> [Double] {
         )
         sleep(seconds: 1)
         try stage.network.setSenderLink(isUp: true)
-        let back: Instant = MonotonicClock.now()
-        times[2].append(
-            try stage.time(of: watchers[1], since: back, until: "they are linked again") {
-                stage.isLinked(watchers[1])
-            }
-        )
+        times[2].append(try tell())
     }
     return times.flatMap { [$0.median!, $0.percentile(95)!] }
 }

@@ -107,6 +107,22 @@ import Time
         )
     }
 
+    /// Where the two are known to each other by their addresses alone.
+    @Test func itGoesOnWithoutAnnouncements() throws {
+        network.isSilent = true
+        network.kill(1)
+        network.run(for: .seconds(70))
+        try network.start(1)
+        let content = bytes(3_000_000)
+        let sent = try send(content, as: "film")
+        network.run(for: .milliseconds(15))
+        #expect(network.isLinked(0, to: pair) && network.replies(sent, at: 0).last != .done)
+        network.cut(0, 1)
+        network.run(for: .seconds(15))
+        #expect(network.replies(sent, at: 0).last == .done)
+        #expect(try inbox() == ["film": content])
+    }
+
     /// A file that was sent before comes once more, as the first one may be gone.
     @Test func aFileIsSentAgain() throws {
         for number in 1...2 {

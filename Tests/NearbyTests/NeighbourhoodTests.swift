@@ -68,6 +68,13 @@ import Time
         #expect(network.devices[0].announced?.announcement.token == nil)
     }
 
+    @Test func aCodeDoesNotOutliveASleep() throws {
+        let network = try network()
+        let shown = network.request(.showCode(isPhotographed: false), at: 0)
+        network.wakeUp(0)
+        #expect(network.devices[0].announced?.announcement.token == nil && network.devices[0].hungUp.contains(shown))
+    }
+
     /// Also with the other side away, and where it forgets it in the same moment.
     @Test(arguments: [0, 1], [true, false])
     func bothSidesEndAPairing(index: Int, isThere: Bool) throws {

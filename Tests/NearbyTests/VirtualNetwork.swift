@@ -69,6 +69,8 @@ final class VirtualNetwork {
     /// Connections that were closed before they were there.
     private var given: Set<End> = []
     private var lastCommand = 0
+    /// Whether no announcement is heard, as between networks.
+    var isSilent = false
 
     init(_ names: [String]) throws {
         for (number, name) in names.enumerated() {
@@ -126,6 +128,11 @@ final class VirtualNetwork {
     func move(_ index: Int) {
         for (end, other) in wires where end.device == index { (wires[end], wires[other]) = (nil, nil) }
         devices[index].neighbourhood?.networkChanged(at: now)
+        settle()
+    }
+
+    func wakeUp(_ index: Int) {
+        devices[index].neighbourhood?.wokeUp(at: now)
         settle()
     }
 
@@ -317,7 +324,7 @@ final class VirtualNetwork {
     }
 
     private func tell(_ index: Int, of sender: Device) {
-        guard let announced = sender.announced, let own = devices.firstIndex(where: { $0 === sender }),
+        guard !isSilent, let announced = sender.announced, let own = devices.firstIndex(where: { $0 === sender }),
             isThere(index, own)
         else { return }
         let sighting = Sighting(

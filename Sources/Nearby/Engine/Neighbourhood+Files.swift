@@ -132,6 +132,7 @@ extension Neighbourhood {
             sendings[lastTransfer] = sendings.removeValue(forKey: key)
             (sendings[lastTransfer]!.transfer, sendings[lastTransfer]!.hasBegun) = (nil, true)
             outputs.append(.reply(client: sending.client, .note("\(name) is not connected: waiting for it")))
+            searches[sending.pair] = searches[sending.pair] ?? .start
             return
         }
         sendings[key] = nil

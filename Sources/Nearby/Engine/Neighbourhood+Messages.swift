@@ -70,6 +70,11 @@ extension Neighbourhood {
         searches[id] = nil
         dropErrands(for: id)
         dropSendings(to: id)
+        // A file that was cut off goes on wherever the pair was reached before, too.
+        if sendings.values.contains(where: { $0.pair == id }) {
+            searches[id] = now + Self.retryTime
+            links.connect(id, at: now)
+        }
     }
 
     mutating func runErrands(for id: PairID) {

@@ -30,7 +30,7 @@ extension Neighbourhood {
         endShowing { .failed(.unavailable, sentence: "nobody took the code in \($0) s: show another one") }
     }
 
-    private mutating func endShowing(_ reply: (Int) -> NearbyReply) {
+    mutating func endShowing(_ reply: (Int) -> NearbyReply) {
         if let shower {
             outputs += [
                 .reply(client: shower, reply(Int(PairingDoor.codeLifetime.seconds))), .hangUp(client: shower),

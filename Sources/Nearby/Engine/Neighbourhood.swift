@@ -40,6 +40,8 @@ package struct Neighbourhood {
 
     /// Until a pair that is there was found and dialled.
     static let searchTime = Duration.seconds(3)
+    /// Between two searches for a pair whose file was cut off.
+    static let retryTime = Duration.seconds(10)
     /// Of a resolvable identity.
     static let hour = Duration.seconds(3600)
 
@@ -274,6 +276,12 @@ package struct Neighbourhood {
         problems[driver] = problem
         let reply = NearbyReply.problem(driver: driver.rawValue, sentence: problem)
         for client in watchers.keys { outputs.append(.reply(client: client, reply)) }
+    }
+
+    /// The machine was asleep: the clock did not count that time, so a code may be old.
+    package mutating func wokeUp(at now: Instant) {
+        endShowing { _ in .failed(.unavailable, sentence: "this machine was asleep: show another code") }
+        settle(at: now)
     }
 
     package mutating func networkChanged(at now: Instant) {

@@ -100,7 +100,10 @@ package final class NearbyProcess {
         let now: Instant = MonotonicClock.now()
         if items[1].isReadable { acceptCommand() }
         if items[2].isReadable { networkChanged(at: now) }
-        if items[3].isReadable, suspends.takeSuspend() != nil { networkChanged(at: now, always: true) }
+        if items[3].isReadable, suspends.takeSuspend() != nil {
+            neighbourhood.wokeUp(at: now)
+            networkChanged(at: now, always: true)
+        }
         if items[4].isReadable { for result in files.takeResults() { neighbourhood.note(result, at: now) } }
         beacons.turn(at: now) { neighbourhood.note($0, by: .beacon, at: now) }
         neighbourhood.note(problem: beacons.problem, of: .beacon)

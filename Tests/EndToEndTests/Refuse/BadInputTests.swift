@@ -269,8 +269,21 @@ extension Refuse {
             let name = try #require(
                 try Subprocess.run(["ls", broadcast.directory]).split(separator: "\n").first { $0.hasPrefix("frames.") }
             )
+            // A frame waits for the sender, and the capture process cannot mend the file before that looks.
+            try sender.suspend()
+            /// Such as `slot 1  sequence 2, frame 7`.
+            func latest() throws -> Substring? {
+                let slot = try broadcast.run("inspect").output.split(separator: "\n").first { $0.contains("<- latest") }
+                return slot?.split(separator: "captured")[0]
+            }
+            let before = try latest()
+            try Subprocess.run(["xsetroot", "-solid", "red"], environment: server.environment)
+            try wait(until: "another frame is there") { try latest() != before }
+            try capture.suspend()
             truncate("\(broadcast.directory)/\(name)", 0)
+            sender.kill(SIGCONT)
             try sender.wait(until: "the sender says what it found") { sender.errorOutput.contains("damaged") }
+            capture.kill(SIGCONT)
             try Subprocess.run(["xsetroot", "-solid", "green"], environment: server.environment)
             try wait(until: "a new generation is read") {
                 try broadcast.run("inspect").output.contains("<- latest") && sender.status() == nil
