@@ -165,9 +165,6 @@ struct Links {
         outputs.append(.changed(pair))
     }
 
-    /// Whether a pair can be sent something, or will be soon.
-    func isConnecting(_ pair: PairID) -> Bool { courses[pair]?.dial != nil }
-
     func state(of pair: PairID) -> LinkState {
         guard let course = courses[pair] else { return .notConnected }
         if let link = course.link, let connection = connections[link] {

@@ -56,7 +56,7 @@ package struct Neighbourhood {
     var name: String
     private let instance: [UInt8]
     private let codecs: [String]
-    private var state: Announcement.State
+    private let state: Announcement.State
     private var resolvingKey: [UInt8]
     private var resolvable: ResolvableID
     private var renewAt: Instant
@@ -200,11 +200,6 @@ package struct Neighbourhood {
 
     /// Where this device takes links; 0 if it takes none.
     private var ownPort: UInt16 { advertised == nil ? 0 : ownPlaces.first?.port ?? 0 }
-
-    package mutating func set(_ state: Announcement.State) {
-        self.state = state
-        announce()
-    }
 
     /// Devices that were paired do not recognise this one any more; the pairs are told how they will.
     mutating func renewResolvingKey() {

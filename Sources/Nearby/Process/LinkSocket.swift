@@ -18,7 +18,8 @@ final class LinkSocket {
     private static let mostWaiting = 24 << 20
     /// What is sent must be acknowledged by then.
     private static let patience = Duration.seconds(10)
-    private static let chunk = 1 << 16
+    /// Of what is read at once, in bytes.
+    static let bufferSize = 1 << 16
 
     private let socket: ConnectedSocket
     private let tls: TLSStream
@@ -106,8 +107,4 @@ final class LinkSocket {
         }
     }
 
-    /// Where the other side is.
-    var peer: SocketAddress? { try? socket.peerAddress() }
-
-    static var bufferSize: Int { chunk }
 }

@@ -130,6 +130,8 @@ extension Find {
         func aBadFileOfPairsStays(text: String) throws {
             let neighbours = try Neighbours()
             try neighbours.pair()
+            // The process of the pairing may still note where the other side is.
+            try neighbours.waitUntilGone(.desk)
             let path = "\(neighbours.folder(.desk))/pairs"
             let good = String(decoding: try contents(of: path), as: UTF8.self)
             let bad = text.isEmpty ? String(good.dropLast(5)) : text
